@@ -14,6 +14,7 @@
 #include "runtime/base/collective_id.h"
 #include "runtime/base/dtype.h"
 #include "runtime/base/status.h"
+#include "runtime/collective/executor.h"
 #include "runtime/transport/link.h"
 
 namespace reigen::collective {
@@ -50,21 +51,6 @@ struct Bucket {
   std::vector<BucketTensor> tensors;
   std::function<void(const Status&)> done;  // called from Progress(), once
 };
-
-// Where a collective's memory work runs. The pool runs it on threads of its own,
-// the inline one at once (tests, the simulator).
-//
-// Threads: Submit and Progress from the engine's owner; `work` on any thread,
-//          `done` from Progress() on the owner's.
-class WorkExecutor {
- public:
-  virtual ~WorkExecutor() = default;
-  virtual void Submit(std::function<void()> work, std::function<void()> done) = 0;
-  virtual int event_fd() const = 0;  // readable when Progress() has work
-  virtual void Progress() = 0;
-};
-std::unique_ptr<WorkExecutor> MakeInlineExecutor();
-std::unique_ptr<WorkExecutor> MakePoolExecutor(int threads);
 
 // The engine of one worker. Event-driven: never blocks, never spins.
 //
