@@ -32,6 +32,9 @@ struct TagHash {
   size_t operator()(const Tag& tag) const;
 };
 
+// For messages to people: "epoch 1 stream 0 sequence 5 step 1 chunk 2 segment 3".
+std::string ToString(const Tag& tag);
+
 enum class OpResult : uint8_t {
   kOk = 0,
   kCancelled = 1,     // Close() here
@@ -94,7 +97,10 @@ class Region {
 //
 // Threads: one owner for the transport and all its links.
 // Waiting: event_fd() is readable when Progress() has work; NextDeadline() says
-//          when Progress() wants to be called although nothing came.
+//          when Progress() wants to be called although nothing came. Posts may
+//          only be queued: NextDeadline() is then in the past until Progress()
+//          ran, so ask it after posting and before sleeping. Completions come
+//          from Progress() or PostX: poll after both.
 class Transport {
  public:
   virtual ~Transport() = default;
