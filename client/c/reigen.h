@@ -95,7 +95,8 @@ typedef struct reigen_broadcast_options {
 /* --- life ---------------------------------------------------------------------- */
 
 /* Joins the job; returns once every rank has called it. Does nothing when already
- * initialised. Reads the environment anew at each call. */
+ * initialised. Reads the environment anew at each call. Returns REIGEN_INTERRUPTED
+ * when a signal handler ran in this thread: call again to go on waiting. */
 REIGEN_API reigen_status reigen_init(void);
 /* Leaves the job; pending operations end with REIGEN_ABORTED. Idempotent. Also
  * registered with atexit. reigen_init may be called again. */

@@ -1,0 +1,163 @@
+#include "client/c/context.h"
+
+#include <cstdlib>
+#include <utility>
+
+#include "client/c/environment.h"
+#include "client/c/fork_guard.h"
+#include "client/c/local_job.h"
+#include "client/c/worker_job.h"
+
+namespace reigen::sdk {
+
+Result Context::JoiningSession(std::shared_ptr<Session>* out) {
+  const std::lock_guard lock(mutex_);
+  if (job_ != nullptr) return Ok();
+  if (joining_ == nullptr) {
+    SessionOptions options;
+    REIGEN_SDK_RETURN_IF_ERROR(ReadEnvironment(&options));
+    fork_guard::Arm();
+    if (options.socket_path.empty()) {
+      job_ = std::make_shared<LocalJob>();
+      nameless_ = NamelessCounter();
+      return Ok();
+    }
+    REIGEN_SDK_RETURN_IF_ERROR(Session::Open(options, &joining_));
+  }
+  *out = joining_;
+  return Ok();
+}
+
+Result Context::Init() {
+  std::shared_ptr<Session> session;
+  REIGEN_SDK_RETURN_IF_ERROR(JoiningSession(&session));
+  if (session == nullptr) return Ok();
+  Result begun = session->WaitBegun();
+  if (begun.code == REIGEN_INTERRUPTED) return begun;
+  const std::lock_guard lock(mutex_);
+  if (joining_ == session) {
+    joining_.reset();
+    if (begun.ok()) {
+      job_ = std::make_shared<WorkerJob>(std::move(session), &user_memory_);
+      nameless_ = NamelessCounter();
+    }
+  } else if (begun.ok() && job_ == nullptr) {
+    return Fail(REIGEN_ABORTED, "shut down: reigen_shutdown came during reigen_init");
+  }
+  return begun;
+}
+
+Result Context::Shutdown() {
+  std::shared_ptr<Session> joining;
+  std::shared_ptr<Job> job;
+  {
+    const std::lock_guard lock(mutex_);
+    joining.swap(joining_);
+    job.swap(job_);
+  }
+  if (joining != nullptr) joining->Leave();
+  if (job != nullptr) job->Leave();
+  return Ok();
+}
+
+std::shared_ptr<Job> Context::job() const {
+  const std::lock_guard lock(mutex_);
+  return job_;
+}
+
+Result Context::Start(CollectiveKind kind, const char* given_name, const Maker& make,
+                      reigen_handle* handle) {
+  if (handle == nullptr) return Invalid("no place for the handle");
+  std::shared_ptr<Job> job;
+  std::string name;
+  uint64_t id = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    job = job_;
+    if (job != nullptr) {
+      name = RequestName(kind, given_name, nameless_);
+      id = ++last_handle_;
+    }
+  }
+  if (job == nullptr) return Fail(REIGEN_FAILED_PRECONDITION, "not initialised: call reigen_init");
+  Request request;
+  REIGEN_SDK_RETURN_IF_ERROR(make(name, job->place(), &request));
+  auto operation = std::make_shared<Operation>(id, std::move(request));
+  {
+    const std::lock_guard lock(mutex_);
+    handles_.emplace(id, Handle{.operation = operation, .job = job});
+  }
+  Result submitted = job->Submit(operation);
+  if (submitted.ok()) {
+    *handle = id;
+    return Ok();
+  }
+  const std::lock_guard lock(mutex_);
+  handles_.erase(id);
+  return submitted;
+}
+
+Result Context::Find(reigen_handle handle, Handle* out) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = handles_.find(handle);
+  if (found == handles_.end()) return Invalid("unknown handle " + std::to_string(handle));
+  *out = found->second;
+  return Ok();
+}
+
+Result Context::Poll(reigen_handle handle, int32_t* done) {
+  if (done == nullptr) return Invalid("no place for the answer");
+  Handle found;
+  REIGEN_SDK_RETURN_IF_ERROR(Find(handle, &found));
+  found.job->Progress();
+  *done = 0;
+  if (!found.operation->ended()) return Ok();
+  found.operation->Finish();
+  *done = 1;
+  return Ok();
+}
+
+Result Context::Wait(reigen_handle handle, Time deadline) {
+  Handle found;
+  REIGEN_SDK_RETURN_IF_ERROR(Find(handle, &found));
+  if (!found.operation->ended()) {
+    switch (found.job->Wait(*found.operation, deadline)) {
+      case Sleep::kWoken: break;
+      case Sleep::kTimeout:
+        return Fail(REIGEN_TIMEOUT, found.operation->request().name() + ": not done yet");
+      case Sleep::kInterrupted:
+        return Fail(REIGEN_INTERRUPTED,
+                    found.operation->request().name() + ": interrupted by a signal");
+    }
+  }
+  found.operation->Finish();
+  return found.operation->result();
+}
+
+Result Context::Release(reigen_handle handle) {
+  Handle found;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto entry = handles_.find(handle);
+    if (entry == handles_.end()) return Invalid("unknown handle " + std::to_string(handle));
+    found = std::move(entry->second);
+    handles_.erase(entry);
+  }
+  while (!found.operation->ended()) found.job->Wait(*found.operation, Time::max());
+  return Ok();
+}
+
+Result Context::Allocate(size_t bytes, void** memory) {
+  const std::shared_ptr<Job> current = job();
+  if (current == nullptr) {
+    return Fail(REIGEN_FAILED_PRECONDITION, "not initialised: call reigen_init");
+  }
+  Block block;
+  REIGEN_SDK_RETURN_IF_ERROR(current->Allocate(bytes, &block));
+  *memory = user_memory_.Add(std::move(block));
+  return Ok();
+}
+
+void Context::Free(void* memory) { user_memory_.Remove(memory); }
+
+}  // namespace reigen::sdk

@@ -1,0 +1,16 @@
+// What the launcher tells a trainer by its environment.
+#ifndef REIGEN_CLIENT_C_ENVIRONMENT_H_
+#define REIGEN_CLIENT_C_ENVIRONMENT_H_
+
+#include "client/c/result.h"
+#include "client/c/session.h"
+
+namespace reigen::sdk {
+
+// Reads it anew. An empty socket_path: not under a launcher. InvalidArgument
+// names the variable that is wrong.
+Result ReadEnvironment(SessionOptions* out);
+
+}  // namespace reigen::sdk
+
+#endif  // REIGEN_CLIENT_C_ENVIRONMENT_H_

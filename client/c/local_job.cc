@@ -1,0 +1,55 @@
+#include "client/c/local_job.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "runtime/reduce/scalar.h"
+
+namespace reigen::sdk {
+namespace {
+
+void Run(const Request& request, const RequestTensor& tensor) {
+  if (tensor.count == 0 || tensor.output == nullptr) return;
+  if (request.kind == CollectiveKind::kAllreduce && tensor.in.contiguous() &&
+      tensor.out.contiguous()) {
+    const bool apart = tensor.input == tensor.output ||
+                       tensor.input + tensor.bytes <= tensor.output ||
+                       tensor.output + tensor.bytes <= tensor.input;
+    if (apart) {
+      reduce::scalar::ScaleCopy(tensor.dtype, request.prescale, request.postscale, tensor.input,
+                                tensor.output, tensor.count);
+      return;
+    }
+  }
+  std::vector<std::byte> packed(tensor.bytes);
+  tensor.in.Gather(tensor.input, packed.data());
+  if (request.kind == CollectiveKind::kAllreduce) {
+    reduce::scalar::ScaleCopy(tensor.dtype, request.prescale, request.postscale, packed.data(),
+                              packed.data(), tensor.count);
+  }
+  tensor.out.Scatter(packed.data(), tensor.output);
+}
+
+}  // namespace
+
+Result LocalJob::Submit(const std::shared_ptr<Operation>& operation) {
+  for (const RequestTensor& tensor : operation->request().tensors) {
+    Run(operation->request(), tensor);
+  }
+  operation->End({});
+  return Ok();
+}
+
+Result LocalJob::Allocate(uint64_t bytes, Block* out) {
+  const uint64_t file_bytes = std::max<uint64_t>(bytes, 1) + local::kArenaAlignment;
+  if (file_bytes < bytes) return Fail(REIGEN_RESOURCE_EXHAUSTED, "too many bytes");
+  std::shared_ptr<ArenaFile> file;
+  REIGEN_SDK_RETURN_IF_ERROR(ArenaFile::MapPrivate(file_bytes, &file));
+  const auto offset = file->Allocate(bytes);
+  if (!offset) return Fail(REIGEN_RESOURCE_EXHAUSTED, "too many bytes");
+  *out = Block(std::move(file), *offset, bytes);
+  return Ok();
+}
+
+}  // namespace reigen::sdk

@@ -1,0 +1,23 @@
+// A job of size 1 without daemons: every operation is done when it starts.
+#ifndef REIGEN_CLIENT_C_LOCAL_JOB_H_
+#define REIGEN_CLIENT_C_LOCAL_JOB_H_
+
+#include <memory>
+
+#include "client/c/job.h"
+
+namespace reigen::sdk {
+
+class LocalJob : public Job {
+ public:
+  Place place() const override { return {}; }
+  Result Submit(const std::shared_ptr<Operation>& operation) override;
+  void Progress() override {}
+  Sleep Wait(Operation&, Time) override { return Sleep::kWoken; }
+  Result Allocate(uint64_t bytes, Block* out) override;
+  void Leave() override {}
+};
+
+}  // namespace reigen::sdk
+
+#endif  // REIGEN_CLIENT_C_LOCAL_JOB_H_

@@ -1,0 +1,50 @@
+#include "client/c/operation.h"
+
+#include <utility>
+
+#include "client/c/futex.h"
+#include "runtime/base/check.h"
+
+namespace reigen::sdk {
+
+void Operation::End(Completion completion) {
+  REIGEN_CHECK(state_.load() == kPending);
+  completion_ = std::move(completion);
+  state_.store(kEnded);
+}
+
+void Operation::Finish() {
+  uint32_t state = kEnded;
+  if (state_.compare_exchange_strong(state, kFinishing)) {
+    if (completion_.result.ok()) CopyOut();
+    payloads_.clear();
+    block_.Reset();
+    state_.store(kDone);
+    FutexWakeAll(state_);
+    return;
+  }
+  // Another thread copies; no limit but that of its memcpy.
+  while (!done()) FutexWait(state_, kFinishing, Time::max());
+}
+
+void Operation::CopyOut() {
+  for (size_t i = 0; i < payloads_.size(); ++i) {
+    const RequestTensor& tensor = request_.tensors[i];
+    if (tensor.output == nullptr) continue;
+    const std::byte* packed = payloads_[i].packed;
+    if (packed == nullptr) {
+      if (completion_.inline_count != tensor.bytes) {
+        completion_.result = Fail(REIGEN_INTERNAL, request_.TensorName(i) +
+                                                       ": the worker returned " +
+                                                       std::to_string(completion_.inline_count) +
+                                                       " bytes, expected " +
+                                                       std::to_string(tensor.bytes));
+        return;
+      }
+      packed = completion_.inline_bytes.data();
+    }
+    tensor.out.Scatter(packed, tensor.output);
+  }
+}
+
+}  // namespace reigen::sdk

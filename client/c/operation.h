@@ -1,0 +1,69 @@
+// One started operation: from enqueue until its result is in the caller's memory.
+//
+//   kPending --End--> kEnded --Finish--> kFinishing --> kDone
+//
+// Threads: End once, by the job under its lock; the rest from any. The first
+//          Finish copies the result out, others wait for it.
+// Memory:  the payload is in the request record (small), in the caller's own
+//          shared memory, or in a block that is given back when done.
+#ifndef REIGEN_CLIENT_C_OPERATION_H_
+#define REIGEN_CLIENT_C_OPERATION_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "client/c/arena.h"
+#include "client/c/completion_queue.h"
+#include "client/c/request.h"
+#include "client/c/result.h"
+
+namespace reigen::sdk {
+
+// Where the worker finds and leaves a tensor.
+struct Payload {
+  uint32_t arena = local::kInlineArena;
+  uint64_t offset = 0;
+  std::byte* packed = nullptr;      // the same, here; null when inline
+  std::shared_ptr<ArenaFile> file;  // keeps the caller's shared memory mapped
+};
+
+class Operation {
+ public:
+  Operation(uint64_t id, Request request) : id_(id), request_(std::move(request)) {}
+
+  uint64_t id() const { return id_; }
+  const Request& request() const { return request_; }
+
+  // Before it is published: by the thread that enqueues.
+  std::vector<Payload>& payloads() { return payloads_; }
+  void set_block(Block block) { block_ = std::move(block); }
+  std::vector<uint32_t>& name_ids() { return name_ids_; }
+
+  bool ended() const { return state_.load() != kPending; }
+  void End(Completion completion);
+  // Requires ended(). Copies the result out, once.
+  void Finish();
+  // Of an operation that is done.
+  bool done() const { return state_.load() == kDone; }
+  // Requires done().
+  const Result& result() const { return completion_.result; }
+
+ private:
+  enum State : uint32_t { kPending, kEnded, kFinishing, kDone };
+
+  void CopyOut();
+
+  const uint64_t id_;
+  const Request request_;
+  std::vector<Payload> payloads_;  // one per tensor
+  Block block_;
+  std::vector<uint32_t> name_ids_;  // in use until the end, as request().names
+  Completion completion_;
+  std::atomic<uint32_t> state_{kPending};
+};
+
+}  // namespace reigen::sdk
+
+#endif  // REIGEN_CLIENT_C_OPERATION_H_

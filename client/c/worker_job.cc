@@ -1,0 +1,198 @@
+#include "client/c/worker_job.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "client/c/slots.h"
+
+namespace reigen::sdk {
+namespace {
+
+// An arena grows by as much as there is, so that few files do, but not by more
+// than this beyond what is needed.
+constexpr uint64_t kMaxSurplusBytes = 256ull << 20;
+constexpr uint64_t kGrowthUnitBytes = 1ull << 20;
+
+Place PlaceOf(const local::EpochBegun& begun) {
+  return {.rank = begun.rank,
+          .size = begun.size,
+          .local_rank = begun.local_rank,
+          .local_size = begun.local_size,
+          .cross_rank = begun.cross_rank,
+          .cross_size = begun.cross_size};
+}
+
+}  // namespace
+
+WorkerJob::WorkerJob(std::shared_ptr<Session> session, const UserMemory* user_memory)
+    : session_(std::move(session)),
+      user_memory_(user_memory),
+      place_(PlaceOf(session_->place())),
+      names_(local::kMaxNames) {}
+
+Result WorkerJob::Allocate(uint64_t bytes, Block* out) {
+  while (true) {
+    const uint32_t files = session_->arena().file_count();
+    if (auto block = session_->arena().Allocate(bytes)) {
+      *out = std::move(*block);
+      return Ok();
+    }
+    const uint64_t surplus = std::min(session_->arena().total_bytes(), kMaxSurplusBytes);
+    const uint64_t wanted = std::max(bytes, std::max(surplus, local::kFirstArenaBytes));
+    if (wanted > UINT64_MAX - kGrowthUnitBytes) {
+      return Fail(REIGEN_RESOURCE_EXHAUSTED, "too many bytes");
+    }
+    const uint64_t rounded = (wanted + kGrowthUnitBytes - 1) / kGrowthUnitBytes * kGrowthUnitBytes;
+    REIGEN_SDK_RETURN_IF_ERROR(session_->Grow(rounded, files));
+  }
+}
+
+Result WorkerJob::Submit(const std::shared_ptr<Operation>& operation) {
+  if (session_->ended()) return session_->end_reason();
+  REIGEN_SDK_RETURN_IF_ERROR(Stage(*operation));
+  return Send(operation);
+}
+
+// Small: in the record. In reigen_alloc memory: where it is. False: needs a block.
+bool WorkerJob::StageWithoutBlock(const Operation& operation, const RequestTensor& tensor,
+                                  Payload* payload) const {
+  const bool single = operation.request().tensors.size() == 1;
+  if (tensor.count == 0 || (single && tensor.bytes <= local::kInlineBytes)) return true;
+  // The result is left where the output is; of a broadcast's root, the input.
+  const bool to_output = tensor.output != nullptr;
+  const Layout& layout = to_output ? tensor.out : tensor.in;
+  const std::byte* target = to_output ? tensor.output : tensor.input;
+  if (!layout.contiguous()) return false;
+  auto found = user_memory_->Find(target, tensor.bytes);
+  if (!found || found->offset % local::kArenaAlignment != 0) return false;
+  if (!session_->arena().Has(*found->file)) return false;
+  if (to_output && tensor.input != nullptr) {
+    const std::byte* const first = tensor.input + tensor.in.begin();
+    const std::byte* const last = tensor.input + tensor.in.end();
+    const bool same = tensor.input == tensor.output && tensor.in.contiguous();
+    if (!same && first < target + tensor.bytes && target < last) return false;
+  }
+  payload->arena = found->file->id();
+  payload->offset = found->offset;
+  payload->packed = const_cast<std::byte*>(target);
+  payload->file = std::move(found->file);
+  return true;
+}
+
+Result WorkerJob::Stage(Operation& operation) {
+  const Request& request = operation.request();
+  std::vector<Payload>& payloads = operation.payloads();
+  payloads.resize(request.tensors.size());
+  std::vector<size_t> in_block;
+  uint64_t block_bytes = 0;
+  for (size_t i = 0; i < request.tensors.size(); ++i) {
+    if (StageWithoutBlock(operation, request.tensors[i], &payloads[i])) continue;
+    in_block.push_back(i);
+    const uint64_t bytes = request.tensors[i].bytes;
+    payloads[i].offset = block_bytes;
+    if (__builtin_add_overflow(block_bytes, bytes + local::kArenaAlignment - 1, &block_bytes)) {
+      return Invalid(request.name() + ": more bytes than 64 bits count");
+    }
+    block_bytes -= block_bytes % local::kArenaAlignment;
+  }
+  if (!in_block.empty()) {
+    Block block;
+    Result allocated = Allocate(block_bytes, &block);
+    if (!allocated.ok()) {
+      return Fail(allocated.code, request.name() + ": no memory for " +
+                                      std::to_string(block_bytes) + " bytes: " + allocated.text);
+    }
+    for (const size_t i : in_block) {
+      payloads[i].packed = block.data() + payloads[i].offset;
+      payloads[i].offset += block.offset();
+      payloads[i].arena = block.file()->id();
+    }
+    operation.set_block(std::move(block));
+  }
+  for (size_t i = 0; i < request.tensors.size(); ++i) {
+    const RequestTensor& tensor = request.tensors[i];
+    if (payloads[i].packed == nullptr || tensor.input == nullptr) continue;
+    tensor.in.Gather(tensor.input, payloads[i].packed);
+  }
+  return Ok();
+}
+
+Result WorkerJob::Send(const std::shared_ptr<Operation>& operation) {
+  const std::lock_guard order(submit_mutex_);
+  Progress();  // names of requests that have just ended are free again
+  const std::vector<std::string>& names = operation->request().names;
+  std::vector<NameTable::Pinned> pinned;
+  REIGEN_SDK_RETURN_IF_ERROR(names_.Pin(names, &pinned));
+  std::vector<uint32_t>& ids = operation->name_ids();
+  for (const NameTable::Pinned& name : pinned) ids.push_back(name.id);
+  {
+    // Before it is published: its completion may come at once.
+    const std::lock_guard lock(pending_mutex_);
+    pending_.emplace(operation->id(), operation);
+  }
+  Result sent = Ok();
+  for (size_t i = 0; i < names.size() && sent.ok(); ++i) {
+    if (pinned[i].is_new) sent = session_->submissions().DefineName(ids[i], names[i]);
+  }
+  if (sent.ok()) sent = session_->submissions().Publish(MakeSlots(*operation));
+  session_->submissions().WakeWorker();
+  if (sent.ok()) return sent;
+  // The worker is gone, or takes no requests, which counts as the same: names
+  // that it may not know must not be used again.
+  session_->Break(sent.text);
+  return session_->end_reason();
+}
+
+void WorkerJob::Progress() {
+  const std::lock_guard lock(pending_mutex_);
+  TakeCompletionsLocked();
+}
+
+void WorkerJob::TakeCompletionsLocked() {
+  const bool ended = session_->ended();  // before the look at the queue
+  taken_.clear();
+  const bool sane = session_->completions().Take(&taken_);
+  for (Completion& completion : taken_) {
+    const uint64_t id = completion.request;
+    EndLocked(id, std::move(completion));
+  }
+  if (!sane) session_->Break("the worker of this host wrote a bad completion");
+  if (!ended && sane) return;
+  while (!pending_.empty()) {
+    const uint64_t id = pending_.begin()->first;
+    Completion failed;
+    failed.request = id;
+    failed.result = session_->end_reason();
+    failed.result.text = pending_.begin()->second->request().name() + ": " + failed.result.text;
+    EndLocked(id, std::move(failed));
+  }
+}
+
+// Completions of unknown requests are ignored: it failed here while it was sent.
+void WorkerJob::EndLocked(uint64_t id, Completion completion) {
+  const auto found = pending_.find(id);
+  if (found == pending_.end()) return;
+  const std::shared_ptr<Operation> operation = std::move(found->second);
+  pending_.erase(found);
+  names_.Unpin(operation->name_ids());
+  operation->End(std::move(completion));
+}
+
+Sleep WorkerJob::Wait(Operation& operation, Time deadline) {
+  while (true) {
+    const uint32_t seen = session_->completions().head();
+    Progress();
+    if (operation.ended()) return Sleep::kWoken;
+    const Sleep sleep = session_->completions().Wait(seen, deadline);
+    if (sleep != Sleep::kWoken) return sleep;
+  }
+}
+
+void WorkerJob::Leave() {
+  session_->Leave();
+  Progress();
+}
+
+}  // namespace reigen::sdk

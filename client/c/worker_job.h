@@ -1,0 +1,55 @@
+// A job with daemons, through the session with this host's worker.
+//
+// Locks:   submit_mutex_ before pending_mutex_ before the leaves (names, arena).
+//          Neither is held while a caller's tensor is copied; submit_mutex_ is
+//          held while the submission queue is full.
+// Waits:   see Session, SubmissionQueue, CompletionQueue.
+#ifndef REIGEN_CLIENT_C_WORKER_JOB_H_
+#define REIGEN_CLIENT_C_WORKER_JOB_H_
+
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "client/c/job.h"
+#include "client/c/name_table.h"
+#include "client/c/session.h"
+#include "client/c/user_memory.h"
+
+namespace reigen::sdk {
+
+class WorkerJob : public Job {
+ public:
+  // `session` has begun. `user_memory` outlives the job.
+  WorkerJob(std::shared_ptr<Session> session, const UserMemory* user_memory);
+
+  Place place() const override { return place_; }
+  Result Submit(const std::shared_ptr<Operation>& operation) override;
+  void Progress() override;
+  Sleep Wait(Operation& operation, Time deadline) override;
+  Result Allocate(uint64_t bytes, Block* out) override;
+  void Leave() override;
+
+ private:
+  Result Stage(Operation& operation);
+  bool StageWithoutBlock(const Operation& operation, const RequestTensor& tensor,
+                         Payload* payload) const;
+  Result Send(const std::shared_ptr<Operation>& operation);
+  void TakeCompletionsLocked();
+  void EndLocked(uint64_t id, Completion completion);
+
+  const std::shared_ptr<Session> session_;
+  const UserMemory* const user_memory_;
+  const Place place_;
+  NameTable names_;
+
+  std::mutex submit_mutex_;  // order of names and requests in the queue
+  std::mutex pending_mutex_;
+  std::unordered_map<uint64_t, std::shared_ptr<Operation>> pending_;  // by id
+  std::vector<Completion> taken_;                                     // kept for its memory
+};
+
+}  // namespace reigen::sdk
+
+#endif  // REIGEN_CLIENT_C_WORKER_JOB_H_
