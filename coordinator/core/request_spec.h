@@ -1,0 +1,36 @@
+// Requests as ranks describe them: are two the same, what differs, can it run.
+#ifndef REIGEN_COORDINATOR_CORE_REQUEST_SPEC_H_
+#define REIGEN_COORDINATOR_CORE_REQUEST_SPEC_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "proto/control/control.pb.h"
+#include "runtime/base/status.h"
+
+namespace reigen::coordinator {
+
+// Ranks that described a request in the same way.
+struct SpecGroup {
+  std::shared_ptr<const control::RequestSpec> spec;
+  std::vector<int> ranks;
+};
+
+// In all that decides about the collective: fields that its kind does not use (the
+// root of an all-reduce) do not count.
+bool SameSpec(const control::RequestSpec& a, const control::RequestSpec& b);
+
+// "x: ranks disagree on shape: [4,2] on ranks 0,1; [4,3] on rank 2", and so on for
+// every field that differs. Requires: two or more groups that differ.
+std::string DescribeMismatch(const std::string& name, const std::vector<SpecGroup>& groups);
+
+// Bounds that every worker keeps: an error ends its stream.
+Status CheckBounds(const control::RequestSpec& spec);
+
+// What a trainer may have asked for wrongly: an error fails the request.
+Status CheckSupported(const std::string& name, const control::RequestSpec& spec, int size);
+
+}  // namespace reigen::coordinator
+
+#endif  // REIGEN_COORDINATOR_CORE_REQUEST_SPEC_H_
