@@ -6,10 +6,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cctype>
+#include <charconv>
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
+#include <system_error>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -23,7 +23,7 @@ std::optional<ProcessInfo> ParseProcessStat(const std::string& text) {
   const size_t name_end = text.rfind(')');
   if (name_end == std::string::npos) return std::nullopt;
   ProcessInfo info;
-  info.pid = std::atoi(text.c_str());
+  std::from_chars(text.data(), text.data() + text.size(), info.pid);
   unsigned long long start = 0;
   const int found = std::sscanf(text.c_str() + name_end + 1,
                                 " %c %d %*d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d"
@@ -49,8 +49,10 @@ std::vector<ProcessInfo> ListProcesses() {
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir("/proc"), &closedir);
   if (!folder) return all;
   while (const dirent* entry = readdir(folder.get())) {
-    if (!std::isdigit(static_cast<unsigned char>(entry->d_name[0]))) continue;
-    if (auto info = ReadProcess(std::atoi(entry->d_name))) all.push_back(*info);
+    const std::string name = entry->d_name;
+    pid_t pid = 0;
+    if (std::from_chars(name.data(), name.data() + name.size(), pid).ec != std::errc()) continue;
+    if (auto info = ReadProcess(pid)) all.push_back(*info);
   }
   return all;
 }

@@ -85,10 +85,11 @@ Status Guard::Begin(const launch::GuardStart& start) {
   const std::string base = RuntimeBase(FindVariable(environment, "REIGEN_RUNTIME_DIR"));
   SweepRuntimeFolders(base);
   REIGEN_ASSIGN_OR_RETURN(
-      folder_, RuntimeFolder::Create(base, start.job() + "-h" + std::to_string(start.host().host())));
+      folder_,
+      RuntimeFolder::Create(base, start.job() + "-h" + std::to_string(start.host().host())));
   REIGEN_ASSIGN_OR_RETURN(serve_, StartServe(options_.program, start, folder_.path()));
-  relay_.Watch(std::move(serve_.outputs), {start.host().ranks().begin(), start.host().ranks().end()},
-               std::move(serve_.log));
+  const std::vector<int> ranks(start.host().ranks().begin(), start.host().ranks().end());
+  relay_.Watch(std::move(serve_.outputs), ranks, std::move(serve_.log));
   beat_deadline_ = Now() + FromSeconds(start.options().start_timeout_seconds(), 30);
   return OkStatus();
 }

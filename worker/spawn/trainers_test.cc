@@ -86,7 +86,9 @@ class TrainersTest : public testing::Test {
 };
 
 TEST_F(TrainersTest, OutputsCodesAndSignalsArriveByRank) {
-  ASSERT_TRUE(Start("echo out$REIGEN_RANK; echo err >&2; [ $REIGEN_RANK = 4 ] && exit 7; kill -9 $$").ok());
+  ASSERT_TRUE(Start("echo out$REIGEN_RANK; echo err >&2; "
+                    "[ $REIGEN_RANK = 4 ] && exit 7; kill -9 $$")
+                  .ok());
   EXPECT_EQ(ReadLine(0), "out4");
   EXPECT_EQ(ReadLine(1), "err");
   EXPECT_EQ(ReadLine(2), "out5");
@@ -118,8 +120,10 @@ TEST_F(TrainersTest, DescendantsBelongToTheirRankEvenWhenAdopted) {
 }
 
 TEST_F(TrainersTest, KillAllEndsGrandchildrenThatIgnoreSigterm) {
-  ASSERT_TRUE(Start("trap '' TERM; setsid sh -c 'trap \"\" TERM; echo $$; sleep 1000; sleep 1000' & "
-                    "sleep 1000; sleep 1000").ok());
+  ASSERT_TRUE(Start("trap '' TERM; "
+                    "setsid sh -c 'trap \"\" TERM; echo $$; sleep 1000; sleep 1000' & "
+                    "sleep 1000; sleep 1000")
+                  .ok());
   const pid_t grandchild = std::stoi(ReadLine(0));
   ReadLine(2);
   trainers_->TerminateAll();
