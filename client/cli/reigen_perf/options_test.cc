@@ -1,0 +1,60 @@
+#include "client/cli/reigen_perf/options.h"
+
+#include <gtest/gtest.h>
+
+namespace reigen::perf {
+namespace {
+
+std::optional<Options> Parse(std::vector<std::string> words) {
+  words.insert(words.begin(), "reigen-perf");
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  int exit_code = 0;
+  return ParseOptions(static_cast<int>(argv.size()), argv.data(), &exit_code);
+}
+
+TEST(OptionsTest, SizesHaveUnitsOfPowersOf1024) {
+  EXPECT_EQ(4u, ParseBytes("4"));
+  EXPECT_EQ(65536u, ParseBytes("64KiB"));
+  EXPECT_EQ(1048576u, ParseBytes("1m"));
+  EXPECT_EQ(std::nullopt, ParseBytes("four"));
+  EXPECT_EQ(std::nullopt, ParseBytes("1.5M"));
+  EXPECT_EQ(std::nullopt, ParseBytes("99999999999G"));
+}
+
+TEST(OptionsTest, SizesGrowByTheFactorAndEndAtTheLargest) {
+  const std::optional<Options> options = Parse({"--min", "4", "--max", "1K", "--factor", "4"});
+  ASSERT_TRUE(options.has_value());
+  EXPECT_EQ((std::vector<uint64_t>{4, 16, 64, 256, 1024}), Sizes(*options));
+}
+
+TEST(OptionsTest, ZeroBytesIsOneSize) {
+  const std::optional<Options> options = Parse({"--min", "0", "--max", "1K"});
+  ASSERT_TRUE(options.has_value());
+  EXPECT_EQ((std::vector<uint64_t>{0}), Sizes(*options));
+}
+
+TEST(OptionsTest, AllMeansEveryOperationAndType) {
+  const std::optional<Options> options = Parse({"--op", "all", "--dtype", "all"});
+  ASSERT_TRUE(options.has_value());
+  EXPECT_EQ(6u, options->operations.size());
+  EXPECT_EQ(10u, options->dtypes.size());
+}
+
+TEST(OptionsTest, ManyTensorsHaveOneSize) {
+  const std::optional<Options> options = Parse({"--tensors", "1000x4KiB"});
+  ASSERT_TRUE(options.has_value());
+  EXPECT_EQ(1000u, options->tensors);
+  EXPECT_EQ((std::vector<uint64_t>{4096}), Sizes(*options));
+}
+
+TEST(OptionsTest, MistakesAreRefused) {
+  EXPECT_FALSE(Parse({"--op", "median"}).has_value());
+  EXPECT_FALSE(Parse({"--dtype", "float128"}).has_value());
+  EXPECT_FALSE(Parse({"--tensors", "4KiB"}).has_value());
+  EXPECT_FALSE(Parse({"--memory", "disk"}).has_value());
+  EXPECT_FALSE(Parse({"--iters", "0"}).has_value());
+}
+
+}  // namespace
+}  // namespace reigen::perf
