@@ -16,7 +16,7 @@ TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 MAX_LINES = 500
 MAX_TEST_LINES = 800
 MAX_FUNCTION_LINES = 70
-MAX_COLUMNS = 100
+MAX_COLUMNS = 110  # clang-format breaks at 100; a word of a comment or a table may stand out
 
 NO_FUNCTIONS = ("namespace", "class", "struct", "enum", "union", "extern", "if", "for", "while",
                 "switch", "else", "do", "case")
@@ -95,6 +95,8 @@ def banned_calls(file):
     if not file.is_cpp:
         return
     for number, line in file.code_lines():
+        if re.search(r"// NOLINT: \w", file.lines[number - 1]):
+            continue  # says why
         for pattern, instead, allowed in BANNED:
             if re.search(pattern, line) and not (allowed and re.match(allowed, file.path)):
                 yield number, "%s: use %s" % (re.search(pattern, line).group(0).strip(), instead)
@@ -165,8 +167,8 @@ def whitespace(file):
 
 
 def include_guard(file):
-    if not file.path.endswith(".h"):
-        return
+    if not file.path.endswith(".h") or file.path.endswith("-inl.h"):
+        return  # a Highway header is included once for each target of the machine
     guard = "REIGEN_" + re.sub(r"[/.]", "_", file.path).upper() + "_"
     if file.path == "client/c/reigen.h":
         guard = "REIGEN_H_"  # public: the folder is not part of its name
@@ -193,9 +195,9 @@ LAYERS = [
     ("runtime/collective/", ["runtime/base/", "runtime/reduce/", "runtime/collective/",
                              "runtime/transport/link.h", "runtime/transport/fake/"]),
     ("runtime/", ["runtime/"]),
-    ("coordinator/", ["coordinator/", "runtime/base/", "proto/control/", "proto/launch/"]),
+    ("coordinator/", ["coordinator/", "runtime/base/", "proto/"]),
     ("worker/", ["worker/", "runtime/", "proto/"]),
-    ("client/c/", ["client/c/", "proto/local/"]),
+    ("client/c/", ["client/c/", "proto/local/", "runtime/base/", "runtime/reduce/"]),
     ("client/cpp/", ["client/c/", "client/cpp/"]),
     ("client/examples/", ["client/c/", "client/cpp/", "client/examples/"]),
     ("client/cli/", ["client/", "proto/", "runtime/base/"]),
