@@ -1,0 +1,88 @@
+// One trainer that has attached.
+#ifndef REIGEN_WORKER_SESSION_SESSION_H_
+#define REIGEN_WORKER_SESSION_SESSION_H_
+
+#include <sys/types.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "proto/local/local.h"
+#include "runtime/base/status.h"
+#include "runtime/base/unique_fd.h"
+#include "worker/session/intake.h"
+#include "worker/session/memory_file.h"
+#include "worker/session/queues.h"
+
+namespace reigen::worker {
+
+// The shared memory of a session and what travels in it. The descriptors are watched
+// by Sessions.
+//
+// Threads: one owner.
+// Memory:  mapped until this is destroyed: not before no bucket uses it.
+class Session {
+ public:
+  // `queues` and the first arena are mapped already.
+  Session(int local, pid_t pid, UniqueFd socket, UniqueFd pidfd, UniqueFd wake,
+          MemoryFile queues, MemoryFile arena);
+
+  int local() const { return local_; }
+  pid_t pid() const { return pid_; }
+  int socket() const { return socket_.get(); }
+  int pidfd() const { return pidfd_.get(); }
+  int wake_fd() const { return wake_.get(); }
+
+  Status SendWelcome();
+  // The file of a GrowArena.
+  Status AddArena(MemoryFile arena);
+  size_t arenas() const { return views_.size(); }
+  bool growing() const { return growing_; }
+  void set_growing(bool growing) { growing_ = growing; }
+
+  // Takes whole requests out of the queue, appending; up to `limit` slots. True:
+  // there may be more. An error ends the session.
+  StatusOr<bool> TakeRequests(size_t limit, std::vector<Request>& out);
+  bool HasSubmissions() const { return queues_.HasSubmissions(); }
+  void Complete(uint64_t request, local::ResultCode code, const std::string& text);
+  // No bucket runs: payloads of requests that failed while one might are freed.
+  void DropSpent() { spent_.clear(); }
+  void Publish() { queues_.Publish(); }
+  void SetSleeping(bool sleeping) { queues_.SetSleeping(sleeping); }
+
+  // No more traffic; the memory stays.
+  void Close();
+  bool closed() const { return !socket_.valid(); }
+
+ private:
+  struct alignas(64) InlineBuffer {
+    std::array<std::byte, local::kInlineBytes> bytes{};
+    uint32_t count = 0;
+  };
+
+  Status Accept(IncomingRequest& incoming, std::vector<Request>& out);
+
+  const int local_;
+  const pid_t pid_;
+  UniqueFd socket_;
+  UniqueFd pidfd_;
+  UniqueFd wake_;
+  MemoryFile queues_file_;
+  std::vector<MemoryFile> arenas_;
+  std::vector<ArenaView> views_;
+  Queues queues_;
+  Intake intake_;
+  std::vector<IncomingRequest> incoming_;
+  // By request id; the payload if it came in the record, else null.
+  std::unordered_map<uint64_t, std::unique_ptr<InlineBuffer>> in_flight_;
+  std::vector<std::unique_ptr<InlineBuffer>> spent_;
+  bool growing_ = false;
+};
+
+}  // namespace reigen::worker
+
+#endif  // REIGEN_WORKER_SESSION_SESSION_H_
