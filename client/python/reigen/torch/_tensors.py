@@ -1,0 +1,49 @@
+"""torch tensors as views of memory."""
+
+import torch
+
+from .. import _library
+from .._views import View
+
+_DTYPES = {getattr(torch, name): number for name, number in _library.DTYPES.items()}
+
+
+def _checked(tensor):
+    if not isinstance(tensor, torch.Tensor):
+        raise ValueError("expected a torch tensor, got %s" % type(tensor).__name__)
+    if tensor.layout != torch.strided:
+        raise ValueError("sparse tensors are not supported: use to_dense()")
+    if tensor.device.type != "cpu":
+        raise ValueError("tensors on %s are not supported yet: use cpu()" % tensor.device)
+    if tensor.dtype not in _DTYPES:
+        raise ValueError("tensors of %s are not supported" % tensor.dtype)
+    return tensor
+
+
+def _view(tensor):
+    shape = tuple(tensor.shape)
+    strides = None
+    if not tensor.is_contiguous():
+        item = tensor.element_size()
+        strides = tuple(stride * item for stride in tensor.stride())
+    return View(tensor.data_ptr(), _DTYPES[tensor.dtype], shape, strides, False, tensor)
+
+
+def input_view(tensor):
+    """To be read. A lazily negated view is resolved first."""
+    tensor = _checked(tensor)
+    return _view(tensor.resolve_neg() if tensor.is_neg() else tensor)
+
+
+def inplace_view(tensor):
+    """To be read and written."""
+    if _checked(tensor).is_neg():
+        raise ValueError("a lazily negated view cannot hold a result")
+    return _view(tensor)
+
+
+def new_like(tensor):
+    """A contiguous tensor for a result."""
+    return torch.empty_like(
+        tensor.detach(), memory_format=torch.contiguous_format, requires_grad=False
+    )
