@@ -1,0 +1,197 @@
+#include "client/cli/reigenrun/job_watch.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace reigen::run {
+namespace {
+
+std::string WithLastWords(const std::string& text, const std::string& last_words) {
+  return last_words.empty() ? text : text + "; its last words:\n" + last_words;
+}
+
+void Append(Actions* to, Actions more) {
+  for (Action& a : more) to->push_back(std::move(a));
+}
+
+}  // namespace
+
+JobWatch::Limits JobWatch::Limits::Scaled(double scale, double start_seconds) {
+  const auto scaled = [&](double s) {
+    return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(s * scale));
+  };
+  return {scaled(start_seconds), scaled(2), scaled(4), scaled(9)};
+}
+
+JobWatch::JobWatch(std::vector<std::string> host_names, Limits limits, Time now)
+    : limits_(limits), start_deadline_(now + limits.start) {
+  for (std::string& name : host_names) hosts_.push_back({std::move(name)});
+}
+
+Actions JobWatch::OnHostReady(int host) {
+  if (hosts_[host].state == HostState::kStarting) hosts_[host].state = HostState::kReady;
+  return {};
+}
+
+Actions JobWatch::OnHostDone(int host, const launch::GuardDone& done,
+                             const std::string& last_words, Time now) {
+  hosts_[host].state = HostState::kDone;
+  for (const int64_t pid : done.unkillable_pids()) {
+    left_behind_.push_back("host " + hosts_[host].name + ": process " + std::to_string(pid) +
+                           " cannot be killed and is left");
+  }
+  if (!done.worker_lost()) return {};
+  return Lose(host, WithLastWords(done.reason(), last_words), now);
+}
+
+Actions JobWatch::OnHostClosed(int host, const std::string& how, const std::string& last_words,
+                               Time now) {
+  const bool done = hosts_[host].state == HostState::kDone;
+  const bool starting = hosts_[host].state == HostState::kStarting;
+  hosts_[host].state = HostState::kClosed;
+  Actions actions;
+  if (!done) {
+    const std::string what = starting ? "its guard did not come up" : "the connection to its guard is lost";
+    actions = Lose(host, WithLastWords(what + " (" + how + ")", last_words), now);
+  }
+  Append(&actions, CloseCoordinatorIfAlone(now));
+  return actions;
+}
+
+Actions JobWatch::Lose(int host, const std::string& reason, Time now) {
+  if (verdict_) return {};  // a consequence
+  const std::string text = "host " + hosts_[host].name + " was lost: " + reason;
+  Propose(kCodeHostLost, text, host, now);
+  return {{.kind = Action::Kind::kTellHostLost, .host = host, .text = text, .code = kCodeHostLost}};
+}
+
+// The coordinator is asked; if it does not answer, this is the verdict.
+void JobWatch::Propose(int code, const std::string& reason, int host, Time now) {
+  if (own_) return;  // the first cause counts
+  own_.emplace();
+  own_->set_code(code);
+  own_->set_reason(reason);
+  own_->set_rank(-1);
+  own_->set_host(host);
+  own_deadline_ = now + limits_.answer;
+}
+
+Actions JobWatch::OnVerdict(const launch::Verdict& verdict, Time now) {
+  if (verdict_) return {};
+  verdict_ = verdict;
+  stop_deadline_ = now + limits_.stop;
+  kill_deadline_ = now + limits_.kill;
+  return CloseCoordinatorIfAlone(now);
+}
+
+Actions JobWatch::Decide(int code, const std::string& reason, int host, bool stop_now, Time now) {
+  launch::Verdict verdict;
+  verdict.set_code(code);
+  verdict.set_reason(reason);
+  verdict.set_rank(-1);
+  verdict.set_host(host);
+  Actions actions = OnVerdict(verdict, now);
+  if (stop_now) {
+    stopped_ = true;
+    Append(&actions, StopAll(/*hurry=*/false));
+  }
+  return actions;
+}
+
+Actions JobWatch::OnCoordinatorClosed(const std::string& how, const std::string& last_words,
+                                      Time now) {
+  coordinator_closed_ = true;
+  if (verdict_) return {};
+  // What it was told and did not live to answer is the first cause.
+  if (own_) return Decide(own_->code(), own_->reason(), own_->host(), /*stop_now=*/true, now);
+  return Decide(kCodeCoordinatorLost, WithLastWords("the coordinator was lost (" + how + ")", last_words),
+                -1, /*stop_now=*/true, now);
+}
+
+Actions JobWatch::OnSignal(int signal, Time now) {
+  if (interrupted_) {
+    // The second one: no more patience.
+    stopped_ = true;
+    kill_deadline_ = std::min(kill_deadline_, now + limits_.stop);
+    return StopAll(/*hurry=*/true);
+  }
+  interrupted_ = true;
+  if (verdict_) return {};
+  Propose(128 + signal, "ended by signal " + std::to_string(signal) + " (" + strsignal(signal) + ")",
+          -1, now);
+  if (coordinator_closed_) return {};
+  return {{.kind = Action::Kind::kTellInterrupt, .code = signal}};
+}
+
+Actions JobWatch::StopAll(bool hurry) const {
+  Actions actions;
+  for (size_t h = 0; h < hosts_.size(); ++h) {
+    if (hosts_[h].state == HostState::kDone || hosts_[h].state == HostState::kClosed) continue;
+    actions.push_back({.kind = Action::Kind::kStopHost, .host = static_cast<int>(h),
+                       .text = "the job has ended", .hurry = hurry});
+  }
+  return actions;
+}
+
+Actions JobWatch::OnTime(Time now) {
+  Actions actions;
+  if (!verdict_ && now >= start_deadline_) {
+    for (size_t h = 0; h < hosts_.size(); ++h) {
+      if (hosts_[h].state != HostState::kStarting) continue;
+      hosts_[h].state = HostState::kReady;  // told once
+      Append(&actions, Lose(static_cast<int>(h), "it did not come up in time (--start-timeout)", now));
+    }
+  }
+  if (!verdict_ && own_ && now >= own_deadline_) {
+    Append(&actions, Decide(own_->code(), own_->reason(), own_->host(), /*stop_now=*/true, now));
+  }
+  if (verdict_ && !stopped_ && now >= stop_deadline_) {
+    stopped_ = true;
+    Append(&actions, StopAll(/*hurry=*/false));
+  }
+  if (verdict_ && !killed_ && now >= kill_deadline_) {
+    killed_ = true;
+    for (size_t h = 0; h < hosts_.size(); ++h) {
+      if (hosts_[h].state == HostState::kClosed) continue;
+      if (hosts_[h].state != HostState::kDone) {
+        left_behind_.push_back("host " + hosts_[h].name +
+                               ": its guard did not end in time; it ends by itself what it started");
+      }
+      actions.push_back({.kind = Action::Kind::kKillHost, .host = static_cast<int>(h)});
+    }
+    if (!coordinator_closed_) actions.push_back({.kind = Action::Kind::kKillCoordinator});
+  }
+  return actions;
+}
+
+bool JobWatch::AllHostsClosed() const {
+  return std::all_of(hosts_.begin(), hosts_.end(),
+                     [](const Host& h) { return h.state == HostState::kClosed; });
+}
+
+Actions JobWatch::CloseCoordinatorIfAlone(Time now) {
+  if (!AllHostsClosed() || coordinator_closed_ || coordinator_told_to_close_ || !verdict_) return {};
+  coordinator_told_to_close_ = true;
+  kill_deadline_ = std::min(kill_deadline_, now + limits_.answer);
+  return {{.kind = Action::Kind::kCloseCoordinator}};
+}
+
+bool JobWatch::finished() const { return verdict_ && AllHostsClosed() && coordinator_closed_; }
+
+Time JobWatch::deadline() const {
+  Time next = Time::max();
+  if (!verdict_) {
+    const bool starting = std::any_of(hosts_.begin(), hosts_.end(), [](const Host& h) {
+      return h.state == HostState::kStarting;
+    });
+    if (starting) next = std::min(next, start_deadline_);
+    if (own_) next = std::min(next, own_deadline_);
+  } else {
+    if (!stopped_) next = std::min(next, stop_deadline_);
+    if (!killed_) next = std::min(next, kill_deadline_);
+  }
+  return next;
+}
+
+}  // namespace reigen::run

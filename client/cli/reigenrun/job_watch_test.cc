@@ -1,0 +1,148 @@
+// Every way a job can end, as lists of events.
+#include "client/cli/reigenrun/job_watch.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace reigen::run {
+namespace {
+
+using Kind = Action::Kind;
+
+class JobWatchTest : public testing::Test {
+ protected:
+  static int Count(const Actions& actions, Kind kind, int host = -1) {
+    return static_cast<int>(std::count_if(actions.begin(), actions.end(), [&](const Action& a) {
+      return a.kind == kind && (host < 0 || a.host == host);
+    }));
+  }
+  void BothReady() {
+    watch_.OnHostReady(0);
+    watch_.OnHostReady(1);
+  }
+  launch::Verdict Verdict(int code, const std::string& reason) {
+    launch::Verdict verdict;
+    verdict.set_code(code);
+    verdict.set_reason(reason);
+    verdict.set_rank(2);
+    return verdict;
+  }
+  Actions EndHost(int host) {
+    watch_.OnHostDone(host, {}, "", now_);
+    return watch_.OnHostClosed(host, "exit 0", "", now_);
+  }
+
+  Time now_{};
+  JobWatch watch_{{"a", "b"}, {}, Time{}};
+};
+
+TEST_F(JobWatchTest, ANormalEndClosesTheCoordinatorLast) {
+  BothReady();
+  EXPECT_TRUE(watch_.OnVerdict(Verdict(0, ""), now_).empty());
+  EXPECT_EQ(Count(EndHost(0), Kind::kCloseCoordinator), 0);
+  EXPECT_EQ(Count(EndHost(1), Kind::kCloseCoordinator), 1);
+  EXPECT_FALSE(watch_.finished());
+  watch_.OnCoordinatorClosed("exit 0", "", now_);
+  EXPECT_TRUE(watch_.finished());
+  EXPECT_EQ(watch_.verdict().code(), 0);
+  EXPECT_TRUE(watch_.left_behind().empty());
+}
+
+TEST_F(JobWatchTest, AFailedRanksCodeComesFromTheCoordinatorAndLaterLossesChangeNothing) {
+  BothReady();
+  watch_.OnVerdict(Verdict(7, "rank 2 ended"), now_);
+  launch::GuardDone lost;
+  lost.set_worker_lost(true);
+  EXPECT_TRUE(watch_.OnHostDone(1, lost, "", now_).empty());
+  EXPECT_EQ(watch_.verdict().code(), 7);
+  EXPECT_EQ(watch_.verdict().rank(), 2);
+}
+
+TEST_F(JobWatchTest, HostsThatDoNotEndAreStoppedThenKilled) {
+  BothReady();
+  watch_.OnVerdict(Verdict(7, ""), now_);
+  EndHost(0);
+  now_ = watch_.deadline();
+  EXPECT_EQ(now_, Time{} + seconds(4));
+  Actions actions = watch_.OnTime(now_);
+  EXPECT_EQ(Count(actions, Kind::kStopHost), 1);
+  EXPECT_EQ(Count(actions, Kind::kStopHost, 1), 1);
+  now_ = watch_.deadline();
+  EXPECT_EQ(now_, Time{} + seconds(9));
+  actions = watch_.OnTime(now_);
+  EXPECT_EQ(Count(actions, Kind::kKillHost, 1), 1);
+  EXPECT_EQ(Count(actions, Kind::kKillCoordinator), 1);
+  ASSERT_EQ(watch_.left_behind().size(), 1u);
+  EXPECT_NE(watch_.left_behind()[0].find("host b"), std::string::npos);
+  EXPECT_EQ(watch_.deadline(), Time::max());
+  watch_.OnHostClosed(1, "signal 9", "", now_);
+  watch_.OnCoordinatorClosed("signal 9", "", now_);
+  EXPECT_TRUE(watch_.finished());
+  EXPECT_EQ(watch_.verdict().code(), 7);
+}
+
+TEST_F(JobWatchTest, ALostHostIsToldAndTheCoordinatorDecides) {
+  BothReady();
+  const Actions actions = watch_.OnHostClosed(1, "exit 255", "ssh: no route", now_);
+  ASSERT_EQ(Count(actions, Kind::kTellHostLost, 1), 1);
+  EXPECT_EQ(actions[0].code, 71);
+  for (const char* part : {"host b", "exit 255", "ssh: no route"}) {
+    EXPECT_NE(actions[0].text.find(part), std::string::npos) << actions[0].text;
+  }
+  EXPECT_FALSE(watch_.ending());
+  watch_.OnVerdict(Verdict(71, "host b was lost"), now_ + seconds(1));
+  EXPECT_TRUE(watch_.ending());
+}
+
+TEST_F(JobWatchTest, WithoutAnswerTheLauncherDecides) {
+  BothReady();
+  launch::GuardDone lost;
+  lost.set_worker_lost(true);
+  lost.set_reason("the worker ended: signal 9");
+  watch_.OnHostDone(1, lost, "", now_);
+  EXPECT_EQ(watch_.deadline(), now_ + seconds(2));
+  const Actions actions = watch_.OnTime(now_ + seconds(2));
+  EXPECT_EQ(Count(actions, Kind::kStopHost, 0), 1);
+  EXPECT_EQ(Count(actions, Kind::kStopHost, 1), 0);
+  EXPECT_EQ(watch_.verdict().code(), 71);
+  EXPECT_EQ(watch_.verdict().host(), 1);
+  EXPECT_NE(watch_.verdict().reason().find("signal 9"), std::string::npos);
+}
+
+TEST_F(JobWatchTest, HostsThatDoNotComeUpAreNamed) {
+  watch_.OnHostReady(0);
+  EXPECT_EQ(watch_.deadline(), Time{} + seconds(30));
+  const Actions actions = watch_.OnTime(Time{} + seconds(30));
+  ASSERT_EQ(actions.size(), 1u);
+  EXPECT_NE(actions[0].text.find("host b"), std::string::npos);
+  EXPECT_NE(actions[0].text.find("--start-timeout"), std::string::npos);
+}
+
+TEST_F(JobWatchTest, ALostCoordinatorStopsAllAtOnce) {
+  BothReady();
+  const Actions actions = watch_.OnCoordinatorClosed("signal 9", "boom", now_);
+  EXPECT_EQ(Count(actions, Kind::kStopHost), 2);
+  EXPECT_EQ(watch_.verdict().code(), 72);
+  EXPECT_NE(watch_.verdict().reason().find("boom"), std::string::npos);
+  EndHost(0);
+  EXPECT_EQ(Count(EndHost(1), Kind::kCloseCoordinator), 0);
+  EXPECT_TRUE(watch_.finished());
+}
+
+TEST_F(JobWatchTest, TheFirstSignalAsksTheSecondHurries) {
+  BothReady();
+  Actions actions = watch_.OnSignal(2, now_);
+  ASSERT_EQ(Count(actions, Kind::kTellInterrupt), 1);
+  EXPECT_EQ(actions[0].code, 2);
+  actions = watch_.OnSignal(2, now_);
+  EXPECT_EQ(Count(actions, Kind::kStopHost), 2);
+  EXPECT_TRUE(actions[0].hurry);
+  actions = watch_.OnTime(now_ + seconds(2));
+  EXPECT_EQ(watch_.verdict().code(), 130);
+}
+
+}  // namespace
+}  // namespace reigen::run

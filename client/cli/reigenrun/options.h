@@ -1,0 +1,56 @@
+// reigenrun's command line.
+#ifndef REIGEN_CLIENT_CLI_REIGENRUN_OPTIONS_H_
+#define REIGEN_CLIENT_CLI_REIGENRUN_OPTIONS_H_
+
+#include <string>
+#include <vector>
+
+#include "runtime/base/status.h"
+
+namespace reigen::run {
+
+struct Options {
+  int np = 0;  // 0: as many as there are slots
+  std::string hosts;
+  std::string hostfile;
+
+  int ssh_port = 0;
+  std::string ssh_identity_file;
+  std::string rsh;
+  std::string worker_path;  // of reigen-worker on the other hosts; empty: as here
+  std::vector<std::string> networks;
+  std::string port_range;
+
+  double start_timeout_s = 30;
+  double coordinator_timeout_s = 8;
+  double stall_warning_s = 60;
+  double stall_shutdown_s = 0;
+  bool no_stall_check = false;
+
+  double fusion_threshold_mb = 64;
+  std::string wire_precision = "auto";
+  std::string log_level = "warning";
+
+  std::string output_folder;
+  bool timestamps = false;
+  bool verbose = false;
+  bool check_build = false;
+
+  std::vector<std::string> command;
+};
+
+struct Parsed {
+  Options options;
+  // Not empty: print this and exit with `exit_code` (help, version).
+  std::string text;
+  int exit_code = 0;
+};
+
+// Options end at the first word that is none, or at `--`; the rest is the command,
+// as it is. Horovod's long names with one dash (-np, -cb, -hostfile,
+// -prefix-timestamp) are understood. Errors are InvalidArgument.
+StatusOr<Parsed> ParseOptions(const std::vector<std::string>& arguments);
+
+}  // namespace reigen::run
+
+#endif  // REIGEN_CLIENT_CLI_REIGENRUN_OPTIONS_H_
