@@ -13,6 +13,14 @@
  *  6. In a child after fork() every call fails with REIGEN_FAILED_PRECONDITION
  *     ("forked process") and does the parent no harm.
  *
+ *  7. Names: ranks meet by name, and a name may be pending once per rank. What the
+ *     worker sees is "<op>.<name>" (allreduce.x), "<op>.noname.<n>" where there is
+ *     none (n counts per op from init on, so ranks must start such operations in
+ *     one order), and "<group>_<i>of<n>" for nameless members of a group. At most
+ *     4096 bytes, UTF-8.
+ *  8. An output whose elements overlap in memory (a stride of 0, sliding windows)
+ *     is REIGEN_INVALID_ARGUMENT. Every other layout is handled, by a copy.
+ *
  * Outside a launcher (no REIGEN_SOCKET in the environment) init makes a job of
  * size 1 without daemons.
  */
@@ -67,7 +75,7 @@ typedef uint64_t reigen_handle;
 /* One tensor of an operation. */
 typedef struct reigen_tensor {
   size_t struct_size;
-  const char* name;             /* NULL: "<op>.noname.<n>", n counts per process */
+  const char* name;             /* see "Names"; NULL: it has none of its own */
   const void* input;            /* may be NULL when it has no elements */
   void* output;                 /* where the result goes; may be == input */
   int32_t dtype;                /* reigen_dtype */
@@ -143,14 +151,15 @@ REIGEN_API reigen_status reigen_poll(reigen_handle handle, int32_t* done);
 /* Waits for the end; returns the operation's status. timeout_seconds < 0: no limit.
  * Returns REIGEN_INTERRUPTED when a signal handler ran in this thread. */
 REIGEN_API reigen_status reigen_wait(reigen_handle handle, double timeout_seconds);
-/* Gives the handle up. Of an operation that has not ended: waits for its end. */
+/* Gives the handle up. Of an operation that has not ended: waits for its end. The
+ * result of one that neither reigen_wait nor reigen_poll saw end is not written. */
 REIGEN_API reigen_status reigen_release(reigen_handle handle);
 
 /* --- memory ------------------------------------------------------------------------ */
 
 /* Memory shared with the worker, 64-byte aligned: contiguous tensors that lie in it
  * are reduced in place, without a copy. NULL on failure. Valid until reigen_free,
- * also after shutdown (as ordinary memory). */
+ * also after shutdown (as ordinary memory). Needs reigen_init. */
 REIGEN_API void* reigen_alloc(size_t bytes);
 REIGEN_API void reigen_free(void* memory);
 

@@ -2,10 +2,9 @@
 #include <pthread.h>
 #include <signal.h>
 
-#include <chrono>
-#include <thread>
 #include <utility>
 
+#include "client/c/futex.h"
 #include "client/c/session.h"
 #include "runtime/base/check.h"
 
@@ -55,7 +54,7 @@ void Session::Watch() {
   while (waiting && Now() < limit) {
     const bool submitters = submissions_->Interrupt();
     waiting = completions_->Interrupt() || submitters;
-    if (waiting) std::this_thread::sleep_for(kWakeAgain);
+    if (waiting) FutexWait(changes_, changes_.load(), Now() + kWakeAgain);
   }
 }
 
