@@ -39,7 +39,7 @@ inline constexpr uint64_t kMaxMessageBytes = uint64_t{1} << 40;
 // A sender that got no credit for so long asks for it (RTS), which shows a peer
 // that waits for another length. Far above what a busy peer takes, far below
 // what people call a hang.
-inline constexpr Duration kAskForCreditAfter = milliseconds(500);
+inline constexpr Duration kAskForCreditAfter = milliseconds(200);
 
 // Notices about plan mismatches kept until the owner logs them.
 inline constexpr size_t kMaxNotices = 8;

@@ -19,6 +19,17 @@ void LinkConformance::ConnectBoth() {
   links_[1] = fabric_->transport(1).Connect(fabric_->peer(0));
 }
 
+void LinkConformance::ConnectAndUseBoth() {
+  ConnectBoth();
+  const Tag tag = {.collective = {.epoch = 0, .sequence = 0, .stream = 0}};
+  constexpr uint64_t kCookie = 1'000'000'000;
+  ASSERT_TRUE(links_[0]->PostSend(Filled(8, 1), tag, kCookie).ok());
+  ASSERT_TRUE(links_[1]->PostRecv(Buffer(8), tag, kCookie).ok());
+  ASSERT_EQ(Result(0, kCookie), OpResult::kOk);
+  ASSERT_EQ(Result(1, kCookie), OpResult::kOk);
+  for (auto& results : results_) results.clear();
+}
+
 std::span<std::byte> LinkConformance::Buffer(size_t bytes) {
   memory_.emplace_back(bytes);
   for (int host : {0, 1}) {

@@ -45,6 +45,7 @@ class LinkConformance : public testing::TestWithParam<FabricCase> {
   void TearDown() override;
 
   void ConnectBoth();
+  void ConnectAndUseBoth();  // until a message has passed
   // Memory of the test, registered with both hosts.
   std::span<std::byte> Buffer(size_t bytes);
   std::span<std::byte> Filled(size_t bytes, uint64_t seed);

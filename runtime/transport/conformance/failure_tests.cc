@@ -14,30 +14,39 @@ Tag MakeTag(uint64_t sequence) {
 TEST_P(LinkConformance, LengthsThatDifferEndBothPostsAndNothingElse) {
   ConnectBoth();
   const size_t kSizes[] = {0, 8, 4096, 4097, 100000};
-  uint64_t id = 0;
+  struct Pair {
+    size_t sent;
+    size_t expected;
+    bool receive_first;
+  };
+  std::vector<Pair> pairs;
   for (size_t sent : kSizes) {
     for (size_t expected : kSizes) {
-      for (bool receive_first : {false, true}) {
-        if (sent == expected) continue;
-        ++id;
-        const auto in = Buffer(expected);
-        const auto out = Filled(sent, 1);
-        if (receive_first) {
-          ASSERT_TRUE(links_[1]->PostRecv(in, MakeTag(id), id).ok());
-          for (int i = 0; i < 5; ++i) fabric_->Step();
-        }
-        ASSERT_TRUE(links_[0]->PostSend(out, MakeTag(id), id).ok());
-        if (!receive_first) {
-          for (int i = 0; i < 5; ++i) fabric_->Step();
-          ASSERT_TRUE(links_[1]->PostRecv(in, MakeTag(id), id).ok());
-        }
-        EXPECT_EQ(Result(1, id), OpResult::kPlanMismatch) << sent << " for " << expected;
-        const std::optional<OpResult> send = Result(0, id);
-        ASSERT_TRUE(send.has_value()) << sent << " for " << expected;
-        if (sent > kEagerBytes) {
-          EXPECT_EQ(send, OpResult::kPlanMismatch) << sent << " for " << expected;
-        }
-      }
+      if (sent == expected) continue;
+      pairs.push_back({sent, expected, false});
+      pairs.push_back({sent, expected, true});
+    }
+  }
+  const auto receive = [&](bool first) {
+    for (uint64_t id = 0; id < pairs.size(); ++id) {
+      if (pairs[id].receive_first != first) continue;
+      ASSERT_TRUE(links_[1]->PostRecv(Buffer(pairs[id].expected), MakeTag(id), id).ok());
+    }
+    for (int i = 0; i < 10; ++i) fabric_->Step();
+  };
+  receive(/*first=*/true);
+  for (uint64_t id = 0; id < pairs.size(); ++id) {
+    ASSERT_TRUE(links_[0]->PostSend(Filled(pairs[id].sent, 1), MakeTag(id), id).ok());
+  }
+  for (int i = 0; i < 10; ++i) fabric_->Step();
+  receive(/*first=*/false);
+  for (uint64_t id = 0; id < pairs.size(); ++id) {
+    const Pair& pair = pairs[id];
+    EXPECT_EQ(Result(1, id), OpResult::kPlanMismatch) << pair.sent << " for " << pair.expected;
+    const std::optional<OpResult> send = Result(0, id);
+    ASSERT_TRUE(send.has_value()) << pair.sent << " for " << pair.expected;
+    if (pair.sent > kEagerBytes) {
+      EXPECT_EQ(send, OpResult::kPlanMismatch) << pair.sent << " for " << pair.expected;
     }
   }
   ASSERT_TRUE(links_[0]->error().ok()) << links_[0]->error().ToString();
@@ -51,7 +60,7 @@ TEST_P(LinkConformance, LengthsThatDifferEndBothPostsAndNothingElse) {
 
 TEST_P(LinkConformance, CloseEndsEveryPostOnceAtBothEnds) {
   constexpr uint64_t kPosts = 20;
-  ConnectBoth();
+  ConnectAndUseBoth();
   const auto out = Filled(100000, 1);
   std::vector<std::span<std::byte>> in;
   for (uint64_t id = 0; id < kPosts; ++id) {

@@ -27,32 +27,34 @@ void FakePipe::Send(int side, LinkCore& core, Time now) {
     InFlight flight;
     flight.frame = out->frame;
     flight.source = out->payload;
-    const Time last = queue.empty() ? now : std::max(now, queue.back().landed_at);
+    const Time last = queue.frames.empty() ? now : std::max(now, queue.frames.back().landed_at);
     flight.left_at = last + Delay();
     flight.arrives_at = flight.left_at + Delay();
     flight.landed_at = flight.arrives_at + Delay();
-    queue.push_back(std::move(flight));
+    queue.frames.push_back(std::move(flight));
   }
-  for (Queue& queue : queues_[index]) {
-    for (InFlight& flight : queue) {
-      if (flight.left || flight.left_at > now) continue;
-      flight.left = true;
-      flight.bytes.assign(flight.source.begin(), flight.source.end());
-      core.OnSent(flight.frame);
-      const bool drop = std::uniform_real_distribution<>(0, 1)(random_) < options_.drop_probability;
-      if (drop) Kill(now + options_.detect_after, "a frame was dropped");
-      if (frames_left_ && (*frames_left_)-- == 0) {
-        frames_left_.reset();
-        Kill(now + options_.detect_after, "killed after so many frames");
-      }
+  for (Queue& queue : queues_[index]) Leave(queue, core, now);
+}
+
+void FakePipe::Leave(Queue& queue, LinkCore& core, Time now) {
+  for (; queue.left < queue.frames.size(); ++queue.left) {
+    InFlight& flight = queue.frames[queue.left];
+    if (flight.left_at > now) return;
+    flight.bytes.assign(flight.source.begin(), flight.source.end());
+    core.OnSent(flight.frame);
+    const bool drop = std::uniform_real_distribution<>(0, 1)(random_) < options_.drop_probability;
+    if (drop) Kill(now + options_.detect_after, "a frame was dropped");
+    if (frames_left_ && (*frames_left_)-- == 0) {
+      frames_left_.reset();
+      Kill(now + options_.detect_after, "killed after so many frames");
     }
   }
 }
 
 Status FakePipe::ReceiveChannel(Queue& queue, LinkCore& core, Time now) {
-  while (!queue.empty()) {
-    InFlight& flight = queue.front();
-    if (!flight.left || flight.arrives_at > now) return OkStatus();
+  while (queue.left > 0) {
+    InFlight& flight = queue.frames.front();
+    if (flight.arrives_at > now) return OkStatus();
     if (!flight.landing) {
       REIGEN_ASSIGN_OR_RETURN(flight.into, core.OnFrame(flight.frame));
       flight.landing = true;
@@ -62,7 +64,8 @@ Status FakePipe::ReceiveChannel(Queue& queue, LinkCore& core, Time now) {
       std::memcpy(flight.into.data(), flight.bytes.data(), flight.bytes.size());
       core.OnPayload(flight.frame);
     }
-    queue.pop_front();
+    queue.frames.pop_front();
+    --queue.left;
   }
   return OkStatus();
 }
@@ -74,7 +77,7 @@ Status FakePipe::Receive(int side, LinkCore& core, Time now) {
   bool empty = true;
   for (Queue& queue : queues_[peer]) {
     REIGEN_RETURN_IF_ERROR(ReceiveChannel(queue, core, now));
-    empty = empty && queue.empty();
+    empty = empty && queue.frames.empty();
   }
   if (closed_[peer] && empty) return Unavailable("closed by the peer");
   return OkStatus();
@@ -85,11 +88,9 @@ void FakePipe::CloseSide(int side) {
   closed_[index] = true;
   for (Queue& queue : queues_[index]) {
     // What has not left the sender's memory never will, nor what comes after it.
-    const auto unsent = std::find_if(queue.begin(), queue.end(),
-                                     [](const InFlight& flight) { return !flight.left; });
-    queue.erase(unsent, queue.end());
+    queue.frames.resize(queue.left);
   }
-  for (Queue& queue : queues_[1 - index]) queue.clear();
+  for (Queue& queue : queues_[1 - index]) queue = Queue();
 }
 
 void FakePipe::Kill(Time at, const std::string& why) {
@@ -104,16 +105,14 @@ std::optional<Time> FakePipe::NextEvent(int side) const {
   std::optional<Time> next;
   const auto consider = [&next](Time time) { next = next ? std::min(*next, time) : time; };
   for (const Queue& queue : queues_[index]) {
-    for (const InFlight& flight : queue) {
-      if (!flight.left) consider(flight.left_at);
-    }
+    if (queue.left < queue.frames.size()) consider(queue.frames[queue.left].left_at);
   }
   bool empty = true;
   for (const Queue& queue : queues_[1 - index]) {
-    if (queue.empty()) continue;
+    if (queue.frames.empty()) continue;
     empty = false;
-    const InFlight& first = queue.front();
-    if (first.left) consider(first.landing ? first.landed_at : first.arrives_at);
+    const InFlight& first = queue.frames.front();
+    if (queue.left > 0) consider(first.landing ? first.landed_at : first.arrives_at);
   }
   if (closed_[1 - index] && empty) consider(Time{});
   return next;

@@ -49,14 +49,17 @@ class FakePipe {
     Time left_at;
     Time arrives_at;
     Time landed_at;
-    bool left = false;
     bool landing = false;
     std::span<std::byte> into;
   };
-  using Queue = std::deque<InFlight>;
+  struct Queue {
+    std::deque<InFlight> frames;
+    size_t left = 0;  // so many of the oldest have left their sender
+  };
 
   Duration Delay();
   size_t PickChannel(const LinkCore& core);
+  void Leave(Queue& queue, LinkCore& core, Time now);
   Status ReceiveChannel(Queue& queue, LinkCore& core, Time now);
 
   const FakeOptions& options_;
