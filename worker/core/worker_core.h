@@ -36,12 +36,14 @@ struct TrainerEnded {
 struct FromCoordinator { control::CoordinatorMessage message; };  // Entries, InitFailed, End
 struct BucketEnded { CollectiveId id; Status status; };
 struct LinkFailed { int peer = 0; std::string reason; };
+// The worker ends by itself: the coordinator or the guard is gone.
+struct GiveUp { int code = 0; std::string reason; };
 struct HeartbeatDue {};
 // The turn is over and the stream to the coordinator is free: what gathered goes.
 struct Flush {};
 
 using Event = std::variant<InitCalled, Submitted, LeaveCalled, TrainerEnded, FromCoordinator,
-                           BucketEnded, LinkFailed, HeartbeatDue, Flush>;
+                           BucketEnded, LinkFailed, GiveUp, HeartbeatDue, Flush>;
 
 // --- what is to be done, in order -----------------------------------------------
 struct Send { control::WorkerMessage message; };
@@ -58,7 +60,11 @@ struct Complete {
 };
 // The trainer's shutdown is done: no bucket uses its memory any more.
 struct Release { int local = 0; };
-struct EndJob { int code = 0; std::string reason; };
+struct EndJob {
+  int code = 0;
+  std::string reason;
+  bool by_coordinator = false;  // else this worker gave up
+};
 
 using Action =
     std::variant<Send, BeginEpoch, RefuseInit, StartBucket, Complete, Release, EndJob>;
@@ -103,6 +109,7 @@ class WorkerCore {
   void On(FromCoordinator& event);
   void On(BucketEnded& event);
   void On(LinkFailed& event);
+  void On(GiveUp& event);
   void On(HeartbeatDue& event);
   void On(Flush& event);
 
@@ -116,7 +123,7 @@ class WorkerCore {
   Status CheckEpoch(const control::EpochBegin& begin) const;
   void TensorsDone(const std::vector<InstancePtr>& instances);
   void ReleaseIfIdle(int local);
-  void End(int code, const std::string& reason);
+  void End(int code, const std::string& reason, bool by_coordinator = false);
   void PlanFailed(uint64_t sequence, const std::string& reason);
   void Finish(int local, uint64_t request, local::ResultCode code, const std::string& text);
   control::WorkerMessage& NewMessage();

@@ -26,7 +26,7 @@ void WorkerCore::On(FromCoordinator& event) {
       OnEntries(event.message.entries());
       break;
     case control::CoordinatorMessage::kEnd:
-      End(event.message.end().code(), event.message.end().reason());
+      End(event.message.end().code(), event.message.end().reason(), /*by_coordinator=*/true);
       break;
     case control::CoordinatorMessage::kInitFailed:
       for (size_t local = 0; local < states_.size(); ++local) {
@@ -165,7 +165,11 @@ void WorkerCore::OnLeft(const control::Left& left) {
   }
 }
 
-void WorkerCore::End(int code, const std::string& reason) {
+void WorkerCore::On(GiveUp& event) {
+  if (!ended_) End(event.code, event.reason);
+}
+
+void WorkerCore::End(int code, const std::string& reason, bool by_coordinator) {
   ended_ = true;
   const std::string text = reason.empty() ? "the job is over" : "the job has ended: " + reason;
   for (const FailedRequest& failed : table_.Clear()) {
@@ -180,7 +184,7 @@ void WorkerCore::End(int code, const std::string& reason) {
     }
     states_[local] = State::kAbsent;
   }
-  actions_.push_back(EndJob{code, reason});
+  actions_.push_back(EndJob{code, reason, by_coordinator});
 }
 
 }  // namespace reigen::worker

@@ -1,0 +1,21 @@
+// The transport of a job's links.
+#ifndef REIGEN_WORKER_SERVE_MAKE_TRANSPORT_H_
+#define REIGEN_WORKER_SERVE_MAKE_TRANSPORT_H_
+
+#include <memory>
+#include <string>
+
+#include "proto/launch/launch.pb.h"
+#include "runtime/base/status.h"
+#include "runtime/transport/link.h"
+
+namespace reigen::worker {
+
+// TCP, listening on `local_address` only. Errors: the address or the port range
+// cannot be had.
+StatusOr<std::unique_ptr<transport::Transport>> MakeTransport(const launch::GuardStart& start,
+                                                              const std::string& local_address);
+
+}  // namespace reigen::worker
+
+#endif  // REIGEN_WORKER_SERVE_MAKE_TRANSPORT_H_

@@ -1,0 +1,121 @@
+#include "worker/serve/network.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace reigen::worker {
+namespace {
+
+// Negotiated plans; the only stream there is.
+constexpr uint32_t kStream = 0;
+
+// Links give back what was posted at once when they are closed; this is in case not.
+constexpr Duration kGiveBackLimit = seconds(2);
+
+}  // namespace
+
+StatusOr<Scratch> Scratch::Make(uint64_t bytes) {
+  Scratch scratch;
+  void* base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (base == MAP_FAILED) {
+    return ErrnoStatus(StatusCode::kResourceExhausted,
+                       std::to_string(bytes) + " bytes of scratch memory");
+  }
+  scratch.memory_ = {static_cast<std::byte*>(base), bytes};
+  return scratch;
+}
+
+Scratch::~Scratch() {
+  if (!memory_.empty()) munmap(memory_.data(), memory_.size());
+}
+
+StatusOr<std::unique_ptr<Network>> Network::Make(int host, uint64_t scratch_bytes,
+                                                 std::unique_ptr<transport::Transport> transport,
+                                                 collective::WorkExecutor* executor) {
+  Scratch scratch;
+  std::unique_ptr<transport::Region> region;
+  if (transport != nullptr) {
+    REIGEN_ASSIGN_OR_RETURN(scratch, Scratch::Make(scratch_bytes));
+    REIGEN_ASSIGN_OR_RETURN(region, transport->Register(scratch.memory()));
+  }
+  std::unique_ptr<Network> network(
+      new Network(host, std::move(scratch), std::move(transport), std::move(region)));
+  network->engine_ = collective::MakeEngine(
+      {.scratch = network->scratch_.memory()},
+      [n = network.get()](int peer) { return n->LinkTo(peer); }, executor);
+  return network;
+}
+
+Network::Network(int host, Scratch scratch, std::unique_ptr<transport::Transport> transport,
+                 std::unique_ptr<transport::Region> region)
+    : host_(host),
+      scratch_(std::move(scratch)),
+      transport_(std::move(transport)),
+      region_(std::move(region)) {}
+
+Network::~Network() {
+  engine_->CancelAll(Aborted("the worker ends"));
+  for (auto& [host, state] : links_) state.link->Close();
+  const Time deadline = Now() + kGiveBackLimit;
+  while (engine_->posts_out() > 0 && Now() < deadline) Progress(Now());
+  engine_.reset();
+  links_.clear();
+}
+
+Status Network::BeginEpoch(const control::EpochBegin& begin) {
+  if (engine_->unfinished() > 0) return Internal("buckets of the last epoch have not ended");
+  peers_.clear();
+  std::vector<int> ring;
+  for (const control::HostInfo& info : begin.hosts()) {
+    ring.push_back(info.host());
+    peers_[info.host()] = transport::Peer{
+        .host = info.host(),
+        .name = info.name(),
+        .addresses = {info.link_addresses().begin(), info.link_addresses().end()}};
+  }
+  if (std::exchange(stream_open_, false)) engine_->CloseStream(kStream);
+  if (ring.size() < 2) return OkStatus();
+  if (transport_ == nullptr) return FailedPrecondition("this host has no network for links");
+  REIGEN_RETURN_IF_ERROR(engine_->OpenStream(kStream, begin.max_segment_bytes(),
+                                             static_cast<int>(begin.max_channels())));
+  stream_open_ = true;
+  const auto self = static_cast<size_t>(std::find(ring.begin(), ring.end(), host_) - ring.begin());
+  LinkTo(ring[(self + 1) % ring.size()]);
+  LinkTo(ring[(self + ring.size() - 1) % ring.size()]);
+  return OkStatus();
+}
+
+transport::Link* Network::LinkTo(int host) {
+  const auto it = links_.find(host);
+  if (it != links_.end()) return it->second.link.get();
+  const auto peer = peers_.find(host);
+  if (peer == peers_.end() || transport_ == nullptr || host == host_) return nullptr;
+  return (links_[host].link = transport_->Connect(peer->second)).get();
+}
+
+void Network::Progress(Time now) {
+  if (transport_ != nullptr) transport_->Progress(now);
+  engine_->Progress(now);
+}
+
+int Network::event_fd() const { return transport_ == nullptr ? -1 : transport_->event_fd(); }
+
+std::optional<Time> Network::NextDeadline() const {
+  return transport_ == nullptr ? std::nullopt : transport_->NextDeadline();
+}
+
+std::vector<LostLink> Network::TakeLostLinks() {
+  std::vector<LostLink> lost;
+  for (auto& [host, state] : links_) {
+    if (state.told) continue;
+    if (const Status status = state.link->error(); !status.ok()) {
+      state.told = true;
+      lost.push_back({host, Message(status)});
+    }
+  }
+  return lost;
+}
+
+}  // namespace reigen::worker

@@ -1,0 +1,185 @@
+#include "worker/serve/server.h"
+
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <thread>
+#include <utility>
+
+#include "runtime/base/log.h"
+
+namespace reigen::worker {
+namespace {
+
+// A sign of life for the guard at least this often (spawn/serve_fds.h).
+constexpr Duration kGuardBeat = milliseconds(200);
+constexpr int kHostLost = 71;
+
+Duration Seconds(double seconds) {
+  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
+}
+
+// Threads for memory work: beyond a few, memory is the limit.
+int ExecutorThreads(uint32_t asked) {
+  if (asked > 0) return static_cast<int>(std::min(asked, 256u));
+  return static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1u, 8u));
+}
+
+}  // namespace
+
+Server::Server(Options options)
+    : options_(std::move(options)),
+      ranks_(options_.start.host().ranks().begin(), options_.start.host().ranks().end()),
+      core_(WorkerCore::Options{.host = options_.start.host().host(), .ranks = ranks_}),
+      heartbeat_(kGuardBeat),
+      reported_(ranks_.size(), false) {}
+
+Server::~Server() {
+  link_.reset();
+  network_.reset();  // no bucket uses a session's memory after this
+  sessions_.reset();
+  if (guard_gone_) {
+    std::error_code ignored;  // nobody is left to tell
+    std::filesystem::remove_all(options_.folder, ignored);
+  }
+}
+
+Status Server::SetUp() {
+  REIGEN_ASSIGN_OR_RETURN(loop_, EventLoop::Make());
+  executor_ =
+      collective::MakePoolExecutor(ExecutorThreads(options_.start.options().reduce_threads()));
+  REIGEN_RETURN_IF_ERROR(
+      loop_->Add(executor_->event_fd(), EPOLLIN, [this](uint32_t) { executor_->Progress(); }));
+  sessions_ = std::make_unique<Sessions>(
+      Sessions::Options{.ranks = ranks_,
+                        .belongs =
+                            [this](pid_t pid, int local) {
+                              return trainers_ != nullptr &&
+                                     trainers_->Descends(pid, ranks_[local]);
+                            }},
+      loop_.get(), executor_.get(), static_cast<SessionHandler*>(this));
+  REIGEN_RETURN_IF_ERROR(sessions_->Listen(options_.folder + "/worker.sock"));
+  REIGEN_RETURN_IF_ERROR(
+      loop_->Add(reached_->fd(), EPOLLIN, [this](uint32_t) { OnReached(); }));
+  StartReaching();
+  return OkStatus();
+}
+
+void Server::StartReaching() {
+  const launch::GuardStart& start = options_.start;
+  const ReachOptions options{
+      .coordinator_addresses = {start.coordinator_addresses().begin(),
+                                start.coordinator_addresses().end()},
+      .networks = {start.networks().begin(), start.networks().end()},
+      .host_name = start.host().name()};
+  const Time deadline = Now() + Seconds(std::max(start.options().start_timeout_seconds(), 1.0));
+  // Not joined: it ends with the process, whatever it waits for.
+  std::thread([options, deadline, mailbox = reached_] {
+    mailbox->Push(ReachCoordinator(options, deadline));
+  }).detach();
+}
+
+int Server::Run() {
+  if (const Status status = SetUp(); !status.ok()) {
+    REIGEN_ERROR("host {} cannot serve: {}", options_.start.host().name(), Message(status));
+    return kHostLost;
+  }
+  while (phase_ != Phase::kDone) {
+    Turn();
+    if (phase_ != Phase::kDone) Sleep();
+  }
+  return exit_code_;
+}
+
+void Server::Turn() {
+  const Time now = Now();
+  if (network_ != nullptr) network_->Progress(now);
+  more_requests_ = sessions_->TakeRequests();
+  OnTimers(now);
+  Settle(now);
+  if (core_.wants_flush() && link_ != nullptr && link_->idle()) Apply(core_.Step(Flush{}, now));
+  sessions_->Publish();
+  if (network_ == nullptr || network_->engine().unfinished() == 0) sessions_->FreeRetired();
+  if (phase_ == Phase::kEnding) ContinueEnding(now);
+}
+
+// Until the core has heard of everything and the engine has started everything.
+void Server::Settle(Time now) {
+  while (true) {
+    if (network_ != nullptr) {
+      for (LostLink& lost : network_->TakeLostLinks()) {
+        events_.push_back(LinkFailed{lost.peer, std::move(lost.reason)});
+      }
+    }
+    if (events_.empty()) return;
+    bool started = false;
+    while (!events_.empty()) {
+      Event event = std::move(events_.front());
+      events_.pop_front();
+      std::vector<Action> actions = core_.Step(std::move(event), now);
+      started |= std::any_of(actions.begin(), actions.end(), [](const Action& action) {
+        return std::holds_alternative<StartBucket>(action);
+      });
+      Apply(std::move(actions));
+    }
+    SendFinishedOnce();
+    if (started) network_->engine().Progress(now);
+  }
+}
+
+void Server::Sleep() {
+  const bool stay = sessions_->PrepareToSleep() || more_requests_ || !events_.empty();
+  loop_->RunOnce(stay ? std::optional<Time>(Time::min()) : NextDeadline());
+  sessions_->WokenUp();
+}
+
+std::optional<Time> Server::NextDeadline() const {
+  Time next = next_beat_;
+  if (coordinator_lost_at_.has_value()) next = std::min(next, *coordinator_lost_at_);
+  for (const auto& [local, gone] : gone_) next = std::min(next, gone.report_at);
+  if (phase_ == Phase::kEnding) next = std::min(next, next_kill_);
+  if (network_ != nullptr) {
+    if (const auto deadline = network_->NextDeadline()) next = std::min(next, *deadline);
+  }
+  return next;
+}
+
+void Server::OnTimers(Time now) {
+  if (now >= next_beat_) Beat(now);
+  if (coordinator_lost_at_.has_value() && now >= *coordinator_lost_at_) {
+    coordinator_lost_at_.reset();
+    GiveUpBecause(72, "the coordinator is lost and did not come back");
+  }
+  for (auto it = gone_.begin(); it != gone_.end();) {
+    const auto next = std::next(it);
+    if (now >= it->second.report_at) {
+      ReportEnded(it->first, 70, 0, it->second.detail);
+      gone_.erase(it);
+    }
+    it = next;
+  }
+}
+
+void Server::Beat(Time now) {
+  next_beat_ = now + std::min(heartbeat_, kGuardBeat);
+  if (options_.heartbeat_fd >= 0 && !guard_gone_) {
+    const char beat = 0;
+    // A full pipe: the guard is behind, and has enough of them to read.
+    if (write(options_.heartbeat_fd, &beat, 1) < 0 && errno != EAGAIN && errno != EINTR) {
+      guard_gone_ = true;
+      GiveUpBecause(kHostLost, "the guard of this host is gone");
+    }
+  }
+  if (trainers_ != nullptr) ReapTrainers();  // adopted grandchildren too
+  if (welcomed_) events_.push_back(HeartbeatDue{});
+}
+
+void Server::GiveUpBecause(int code, const std::string& reason) {
+  REIGEN_ERROR("host {}: {}", options_.start.host().name(), reason);
+  events_.push_back(GiveUp{code, reason});
+}
+
+}  // namespace reigen::worker

@@ -1,0 +1,115 @@
+// What the core wants done, and the end.
+#include <algorithm>
+#include <utility>
+
+#include "runtime/base/log.h"
+#include "worker/serve/server.h"
+
+namespace reigen::worker {
+namespace {
+
+// Processes that do not end within SIGTERM's time and so much of SIGKILL are left to
+// the guard, which names them.
+constexpr Duration kKillLimit = seconds(4);
+constexpr Duration kKillAgain = milliseconds(50);
+// For what was sent last to get out.
+constexpr Duration kFarewellLimit = seconds(1);
+
+}  // namespace
+
+void Server::Apply(std::vector<Action> actions) {
+  for (Action& action : actions) {
+    std::visit([this](auto& a) { Do(a); }, action);
+  }
+}
+
+void Server::Do(Send& action) {
+  if (welcomed_) link_->Send(std::move(action.message));
+}
+
+void Server::Do(BeginEpoch& action) {
+  if (const Status status = network_->BeginEpoch(action.epoch); !status.ok()) {
+    control::WorkerMessage message;
+    message.mutable_plan_failed()->set_epoch(action.epoch.epoch());
+    message.mutable_plan_failed()->set_reason("host " + options_.start.host().name() +
+                                              " cannot begin the epoch: " + Message(status));
+    link_->Send(std::move(message));
+    return;  // the coordinator ends the job
+  }
+  const launch::GuardStart& start = options_.start;
+  local::EpochBegun begun;
+  begun.epoch = action.epoch.epoch();
+  begun.local_size = static_cast<int32_t>(ranks_.size());
+  for (const control::HostInfo& host : action.epoch.hosts()) begun.size += host.ranks_size();
+  for (size_t i = 0; i < ranks_.size(); ++i) {
+    const int local = static_cast<int>(i);
+    begun.rank = ranks_[i];
+    begun.local_rank = local;
+    begun.cross_rank = local < start.cross_ranks_size() ? start.cross_ranks(local) : 0;
+    begun.cross_size = local < start.cross_sizes_size() ? start.cross_sizes(local) : 1;
+    sessions_->BeginEpoch(local, begun);
+  }
+}
+
+void Server::Do(RefuseInit& action) { sessions_->RefuseInit(action.local, action.reason); }
+
+void Server::Do(StartBucket& action) {
+  action.bucket.done = [this, id = action.bucket.id](const Status& status) {
+    events_.push_back(BucketEnded{id, status});
+  };
+  network_->engine().Start(std::move(action.bucket));
+}
+
+void Server::Do(Complete& action) {
+  sessions_->Complete(action.local, action.request, action.code, action.text);
+}
+
+void Server::Do(Release& action) { sessions_->Release(action.local); }
+
+void Server::Do(EndJob& action) {
+  exit_code_ = action.by_coordinator ? 0 : action.code;
+  REIGEN_INFO("host={} the job ends: {} (code {})", options_.start.host().host(),
+              action.reason, action.code);
+  phase_ = Phase::kEnding;
+  ending_since_ = next_kill_ = Now();
+  coordinator_lost_at_.reset();
+  sessions_->Publish();  // trainers see why before the signal comes
+  if (network_ != nullptr) network_->engine().CancelAll(Aborted("the job has ended"));
+  if (trainers_ != nullptr) trainers_->TerminateAll();
+}
+
+void Server::ContinueEnding(Time now) {
+  if (now < next_kill_) return;
+  next_kill_ = now + kKillAgain;
+  const Duration patience = std::chrono::duration_cast<Duration>(
+      std::chrono::duration<double>(options_.start.options().dead_after_seconds()));
+  if (trainers_ != nullptr) {
+    ReapTrainers();
+    if (trainers_->AnyLeft()) {
+      if (now - ending_since_ < patience) return;
+      if (now - ending_since_ < patience + kKillLimit) {
+        trainers_->KillAll();
+        return;
+      }
+      REIGEN_ERROR("host={} has processes that SIGKILL does not end",
+                   options_.start.host().host());
+      exit_code_ = std::max(exit_code_, 1);
+    }
+  }
+  if (!events_.empty()) return;  // ends that the coordinator has not heard of
+  const bool sent = link_ == nullptr || link_->idle();
+  if (sent || now - ending_since_ > patience + kKillLimit + kFarewellLimit) {
+    phase_ = Phase::kDone;
+  }
+}
+
+void Server::SendFinishedOnce() {
+  const bool all = std::all_of(reported_.begin(), reported_.end(), [](bool r) { return r; });
+  if (finished_sent_ || !welcomed_ || !all || !events_.empty()) return;
+  finished_sent_ = true;
+  control::WorkerMessage message;
+  message.mutable_finished();
+  link_->Send(std::move(message));
+}
+
+}  // namespace reigen::worker
