@@ -12,7 +12,6 @@
  *     end in later versions, none is moved. Enum values never change.
  *  6. In a child after fork() every call fails with REIGEN_FAILED_PRECONDITION
  *     ("forked process") and does the parent no harm.
- *
  *  7. Names: ranks meet by name, and a name may be pending once per rank. What the
  *     worker sees is "<op>.<name>" (allreduce.x), "<op>.noname.<n>" where there is
  *     none (n counts per op from init on, so ranks must start such operations in
