@@ -1,0 +1,94 @@
+// Several hosts' engines in one thread, for tests.
+#ifndef REIGEN_RUNTIME_COLLECTIVE_TESTING_CLUSTER_H_
+#define REIGEN_RUNTIME_COLLECTIVE_TESTING_CLUSTER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "runtime/base/clock.h"
+#include "runtime/collective/engine.h"
+#include "runtime/transport/fake/fake_network.h"
+#include "runtime/transport/link.h"
+
+namespace reigen::collective {
+
+// Where the hosts' transports come from, and time.
+class Network {
+ public:
+  virtual ~Network() = default;
+  virtual std::unique_ptr<transport::Transport> AddHost(int host) = 0;
+  virtual Time now() = 0;
+  // Nothing can be done now: waits (or lets virtual time pass) until there can.
+  virtual void Wait() = 0;
+};
+
+// The fake, under virtual time.
+class FakeNetworkOf final : public Network {
+ public:
+  explicit FakeNetworkOf(const transport::FakeOptions& options) : fake_(options) {}
+  std::unique_ptr<transport::Transport> AddHost(int host) override;
+  Time now() override { return now_; }
+  void Wait() override;
+  transport::FakeNetwork& fake() { return fake_; }
+
+ private:
+  transport::FakeNetwork fake_;
+  Time now_ = Time{} + seconds(1);
+};
+
+struct ClusterOptions {
+  int hosts = 2;
+  size_t scratch_bytes = 1 << 20;
+  uint64_t segment_bytes = 4096;  // of each stream's window
+  int channels = 2;
+  int streams = 1;       // opened on each host: 1, 2, ...
+  int pool_threads = 0;  // per host; 0: the inline executor
+  uint64_t seed = 0;     // not 0: hosts take their turns in a random order
+};
+
+// Each host has a transport, a link to every other, registered scratch, an engine.
+class Cluster {
+ public:
+  Cluster(const ClusterOptions& options, Network* network);
+  ~Cluster();
+
+  int size() const { return static_cast<int>(hosts_.size()); }
+  Engine& engine(int host) { return *hosts_[host].engine; }
+  transport::Link& link(int host, int peer) { return *hosts_[host].links[peer]; }
+
+  // Gives every host a turn.
+  void Turn();
+  // Until `done`; false if it does not come within `limit` of the network's time.
+  bool RunUntil(const std::function<bool()>& done, Duration limit = seconds(60));
+  bool RunToTheEnd(Duration limit = seconds(60));  // no host has an unfinished bucket
+
+  // As the end of an epoch does.
+  void CloseAllLinks(int host);
+
+ private:
+  struct Host {
+    std::unique_ptr<transport::Transport> transport;
+    std::vector<std::byte> scratch;
+    std::unique_ptr<transport::Region> region;
+    std::vector<std::unique_ptr<transport::Link>> links;  // by peer; none to itself
+    std::unique_ptr<WorkExecutor> executor;
+    std::unique_ptr<Engine> engine;
+  };
+
+  void AwaitWork();
+  void MakeHost(int host, const ClusterOptions& options);
+
+  Network& network_;
+  std::vector<Host> hosts_;
+  std::mt19937_64 random_;
+  const bool shuffle_;
+  const bool pools_;
+};
+
+}  // namespace reigen::collective
+
+#endif  // REIGEN_RUNTIME_COLLECTIVE_TESTING_CLUSTER_H_
