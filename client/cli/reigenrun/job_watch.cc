@@ -63,7 +63,8 @@ Actions JobWatch::Lose(int host, const std::string& reason, Time now) {
   if (verdict_) return {};  // a consequence
   const std::string text = "host " + hosts_[host].name + " was lost: " + reason;
   Propose(kCodeHostLost, text, host, now);
-  return {{.kind = Action::Kind::kTellHostLost, .host = host, .text = text, .code = kCodeHostLost}};
+  // The coordinator puts the host's name before it.
+  return {{.kind = Action::Kind::kTellHostLost, .host = host, .text = reason, .code = kCodeHostLost}};
 }
 
 // The coordinator is asked; if it does not answer, this is the verdict.

@@ -89,7 +89,7 @@ TEST_F(JobWatchTest, ALostHostIsToldAndTheCoordinatorDecides) {
   const Actions actions = watch_.OnHostClosed(1, "exit 255", "ssh: no route", now_);
   ASSERT_EQ(Count(actions, Kind::kTellHostLost, 1), 1);
   EXPECT_EQ(actions[0].code, 71);
-  for (const char* part : {"host b", "exit 255", "ssh: no route"}) {
+  for (const char* part : {"exit 255", "ssh: no route"}) {
     EXPECT_NE(actions[0].text.find(part), std::string::npos) << actions[0].text;
   }
   EXPECT_FALSE(watch_.ending());
@@ -117,7 +117,7 @@ TEST_F(JobWatchTest, HostsThatDoNotComeUpAreNamed) {
   EXPECT_EQ(watch_.deadline(), Time{} + seconds(30));
   const Actions actions = watch_.OnTime(Time{} + seconds(30));
   ASSERT_EQ(actions.size(), 1u);
-  EXPECT_NE(actions[0].text.find("host b"), std::string::npos);
+  EXPECT_EQ(actions[0].host, 1);
   EXPECT_NE(actions[0].text.find("--start-timeout"), std::string::npos);
 }
 
