@@ -1,5 +1,7 @@
 // The program of a host: `guard` is what the launcher starts there, `serve` is the
 // worker proper, started by the guard.
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstring>
 
@@ -16,7 +18,10 @@ int main(int argc, char** argv) {
         .Run();
   }
   if (argc == 4 && std::strcmp(argv[1], "serve") == 0 && std::strcmp(argv[2], "--folder") == 0) {
-    return reigen::worker::ServeMain(argv[3]);
+    const int code = reigen::worker::ServeMain(argv[3]);
+    // Threads of gRPC may still be closing the last stream: its static objects must
+    // not be destroyed under them, as `return` would do.
+    _exit(code);
   }
   if (argc == 2 && std::strcmp(argv[1], "--version") == 0) {
     std::printf("reigen-worker %s\n", reigen::kVersion);

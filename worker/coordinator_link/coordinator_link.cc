@@ -1,5 +1,6 @@
 #include "worker/coordinator_link/coordinator_link.h"
 
+#include <grpc/grpc.h>
 #include <grpcpp/grpcpp.h>
 
 #include <deque>
@@ -22,7 +23,19 @@ std::string TargetOf(const std::string& address) {
   return target;
 }
 
+// The library is never shut down: the last stream may end on one of its own threads,
+// and a shutdown begun there destroys what that thread still uses (gRPC 1.51: "prior
+// > 0").
+void KeepLibrary() {
+  static const bool kept = [] {
+    grpc_init();
+    return true;
+  }();
+  (void)kept;
+}
+
 std::shared_ptr<grpc::Channel> MakeChannel(const CoordinatorLink::Options& options) {
+  KeepLibrary();
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
