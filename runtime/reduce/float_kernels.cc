@@ -22,7 +22,10 @@ class FloatType {
   using V = hn::Vec<D>;
 
   explicit FloatType(const Job& job)
-      : prescale_(static_cast<T>(job.prescale)),
+      : scales_inputs_(job.prescale != 1.0),
+        scales_result_(job.postscale != 1.0),
+        divides_(job.divisor != 1),
+        prescale_(static_cast<T>(job.prescale)),
         postscale_(static_cast<T>(job.postscale)),
         divisor_(static_cast<T>(job.divisor)) {}
 
@@ -33,19 +36,22 @@ class FloatType {
 
   HWY_INLINE V LoadInput(const std::byte* p) const {
     const V v = LoadReceived(p);
-    return prescale_ == T{1} ? v : hn::Mul(v, hn::Set(D(), prescale_));
+    return HWY_UNLIKELY(scales_inputs_) ? hn::Mul(v, hn::Set(D(), prescale_)) : v;
   }
   HWY_INLINE V LoadReceived(const std::byte* p) const {
     return hn::LoadU(D(), reinterpret_cast<const T*>(p));
   }
   HWY_INLINE V Finish(V v) const {
-    if (divisor_ != T{1}) v = hn::Div(v, hn::Set(D(), divisor_));
-    if (postscale_ != T{1}) v = hn::Mul(v, hn::Set(D(), postscale_));
+    if (divides_) v = hn::Div(v, hn::Set(D(), divisor_));
+    if (scales_result_) v = hn::Mul(v, hn::Set(D(), postscale_));
     return CanonicalNan(D(), v);
   }
   HWY_INLINE void Store(V v, std::byte* p) const { hn::StoreU(v, D(), reinterpret_cast<T*>(p)); }
 
  private:
+  bool scales_inputs_;
+  bool scales_result_;
+  bool divides_;
   T prescale_;
   T postscale_;
   T divisor_;

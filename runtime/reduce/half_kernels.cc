@@ -27,6 +27,9 @@ class HalfType {
   explicit HalfType(const Job& job)
       : received_wide_(job.received_wide),
         outs_wide_(job.outs_wide),
+        scales_inputs_(job.prescale != 1.0),
+        scales_result_(job.postscale != 1.0),
+        divides_(job.divisor != 1),
         prescale_(static_cast<float>(job.prescale)),
         postscale_(static_cast<float>(job.postscale)),
         divisor_(static_cast<float>(job.divisor)) {}
@@ -38,14 +41,14 @@ class HalfType {
 
   HWY_INLINE V LoadInput(const std::byte* p) const {
     const V v = LoadHalf(p);
-    return prescale_ == 1.0f ? v : hn::Mul(v, hn::Set(D(), prescale_));
+    return HWY_UNLIKELY(scales_inputs_) ? hn::Mul(v, hn::Set(D(), prescale_)) : v;
   }
   HWY_INLINE V LoadReceived(const std::byte* p) const {
     return received_wide_ ? hn::LoadU(D(), reinterpret_cast<const float*>(p)) : LoadHalf(p);
   }
   HWY_INLINE V Finish(V v) const {
-    if (divisor_ != 1.0f) v = hn::Div(v, hn::Set(D(), divisor_));
-    if (postscale_ != 1.0f) v = hn::Mul(v, hn::Set(D(), postscale_));
+    if (divides_) v = hn::Div(v, hn::Set(D(), divisor_));
+    if (scales_result_) v = hn::Mul(v, hn::Set(D(), postscale_));
     return CanonicalNan(D(), v);
   }
   HWY_INLINE void Store(V v, std::byte* p) const {
@@ -65,6 +68,9 @@ class HalfType {
 
   bool received_wide_;
   bool outs_wide_;
+  bool scales_inputs_;
+  bool scales_result_;
+  bool divides_;
   float prescale_;
   float postscale_;
   float divisor_;

@@ -96,8 +96,10 @@ constexpr Int ScaleInt(Int v, ScaleType<Int> scale) {
 // Toward zero, exact. divisor > 0.
 template <typename Int>
 constexpr Int DivideInt(Int v, uint64_t divisor) {
-  if constexpr (std::is_unsigned_v<Int>) {
-    return static_cast<Int>(v / divisor);
+  if constexpr (sizeof(Int) <= 4) {
+    // A quotient that is no whole number is further from one than float64 rounds,
+    // and this is what vectors can do.
+    return static_cast<Int>(static_cast<double>(v) / static_cast<double>(divisor));
   } else {
     const uint64_t wide = static_cast<uint64_t>(static_cast<int64_t>(v));
     const uint64_t quotient = (v < 0 ? 0 - wide : wide) / divisor;

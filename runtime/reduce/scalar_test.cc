@@ -91,16 +91,28 @@ TEST(ScalarTest, DivisionIsExactAndTowardZero) {
   EXPECT_EQ(scalar::DivideInt<int64_t>(kMin, uint64_t{1} << 63), -1);
   EXPECT_EQ(scalar::DivideInt<int8_t>(-128, 1000), 0);
   EXPECT_EQ(scalar::DivideInt<uint8_t>(255, 2), 127);
+  constexpr int32_t kMin32 = std::numeric_limits<int32_t>::min();
+  EXPECT_EQ(scalar::DivideInt<int32_t>(kMin32, 1), kMin32);
+  EXPECT_EQ(scalar::DivideInt<int32_t>(kMin32, ~uint64_t{0}), 0);
+  std::mt19937 random(17);
+  for (int i = 0; i < 200'000; ++i) {
+    const auto divisor = static_cast<int64_t>(1 + (random() >> (random() % 32)));
+    const auto quotient = static_cast<int64_t>(random() >> (random() % 32)) / divisor;
+    for (int64_t near : {quotient * divisor - 1, quotient * divisor, quotient * divisor + 1}) {
+      const auto v = static_cast<int32_t>(near);
+      EXPECT_EQ(scalar::DivideInt<int32_t>(v, static_cast<uint64_t>(divisor)), v / divisor);
+    }
+  }
 }
 
 TEST(ScalarTest, ScaleCopyHasTheBitsOfReduceFinalWithOneInput) {
   constexpr size_t kCount = 2051;
-  constexpr std::pair<double, double> kScales[] = {
+  const std::pair<double, double> scales[] = {
       {1, 1}, {0.5, 1}, {1, 1.0 / 3}, {0.1, 7}, {-1e6, 1e-3}, {1e300, 1}, {0, 1}, {1, std::nan("")}};
   for (int type = 0; type < kDataTypeCount; ++type) {
     const auto dtype = static_cast<DataType>(type);
     for (Data data : {Data::kPlain, Data::kAnyBits, Data::kCorners}) {
-      for (const auto& [prescale, postscale] : kScales) {
+      for (const auto& [prescale, postscale] : scales) {
         if (!SupportedReduction(dtype, ReduceOp::kSum, prescale, postscale)) continue;
         auto in = MakeData(dtype, data, kCount, 9);
         if (dtype == DataType::kBool) in[3] = std::byte{2};
