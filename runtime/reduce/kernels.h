@@ -6,15 +6,19 @@
 //           partial r from earlier hosts: acc = r (+) acc. Halves accumulate in
 //           float32 and are rounded once on output.
 // Final:    acc / divisor (Average), then * postscale, then rounded to dtype.
-//           Integers divide and convert toward zero; out of range saturates.
+//           Integers divide and convert toward zero, each operand of a prescale by
+//           itself; out of range saturates, a NaN (from a scale) gives 0.
 //           Scales are applied in float32; in float64 for float64, int32, int64.
-// NaN:      any NaN operand gives the canonical quiet NaN in a final value.
+// NaN:      any NaN operand gives the canonical quiet NaN, in partials too.
 // -0.0:     min(-0,+0) = -0, max(-0,+0) = +0.
 // bool:     Sum and Max are OR, Product and Min are AND; Average and scales
-//           other than 1 are refused earlier (SupportedReduction).
+//           other than 1 are refused earlier (SupportedReduction). Any byte but
+//           0 counts as 1.
 // Overflow: integer Sum and Product wrap.
 // Alias:    an output may be one of the inputs (same start), never overlap it
 //           otherwise.
+// Bits:     the same on every processor and however a block is cut. Pointers need
+//           the alignment of their elements only.
 #ifndef REIGEN_RUNTIME_REDUCE_KERNELS_H_
 #define REIGEN_RUNTIME_REDUCE_KERNELS_H_
 
