@@ -12,6 +12,8 @@ namespace {
 // Steps come at least every 200 ms; a longer gap is this process's own (stopped,
 // starved), in which it heard of nobody.
 constexpr Duration kPause = seconds(1);
+// From a rank's shutdown to the end of its process: an interpreter on its way out.
+constexpr Duration kExitAfterLeave = seconds(2);
 
 std::vector<int> Ranks(const google::protobuf::RepeatedField<int32_t>& ranks) {
   return {ranks.begin(), ranks.end()};
@@ -123,12 +125,19 @@ reigen::Status CoordinatorCore::HandleLeave(int host, const control::LeaveReques
 reigen::Status CoordinatorCore::HandleRankEnded(int host, const control::RankEnded& ended,
                                                 Time now) {
   const int rank = ended.rank();
-  const bool was_member = rank >= 0 && static_cast<size_t>(rank) < membership_.ranks().size() &&
-                          membership_.ranks()[rank].state == RankState::kMember;
+  const bool known_rank = rank >= 0 && static_cast<size_t>(rank) < membership_.ranks().size();
+  const RankState before = known_rank ? membership_.ranks()[rank].state : RankState::kStarting;
   REIGEN_RETURN_IF_ERROR(membership_.End(host, rank, ended.code(), now));
   control::RankEnded known = ended;
-  known.set_attached(ended.attached() || was_member);
-  if (auto verdict = VerdictOf(known, membership_)) Decide(std::move(*verdict), now);
+  known.set_attached(ended.attached() || before == RankState::kMember);
+  if (auto verdict = VerdictOf(known, membership_)) {
+    const bool others_left = !membership_.InState(RankState::kLeft).empty();
+    if (before != RankState::kLeft && others_left) {
+      life_.Suspect(std::move(*verdict), now);
+    } else if (before == RankState::kLeft || !life_.suspects()) {
+      Decide(std::move(*verdict), now);
+    }
+  }
   CheckInit(now);
   return OkStatus();
 }
@@ -239,6 +248,10 @@ void CoordinatorCore::OnTime(Time now) {
   if (auto complaint = life_.OverdueComplaint(config_.dead_after, now)) {
     Decide(std::move(*complaint), now);
   }
+  const bool all_left_have_ended = membership_.InState(RankState::kLeft).empty();
+  if (auto suspect = life_.OverdueSuspect(all_left_have_ended, kExitAfterLeave, now)) {
+    Decide(std::move(*suspect), now);
+  }
   InspectStalls(now);
   if (membership_.AllFinished()) Decide({.code = 0, .reason = "all ranks ended well"}, now);
 }
@@ -267,10 +280,9 @@ std::vector<Awaited> CoordinatorCore::AwaitedFor(Duration age, Time now) const {
 }
 
 void CoordinatorCore::Decide(JobVerdict verdict, Time now, Duration grace) {
-  const bool good = verdict.code == 0;
   if (!life_.Decide(std::move(verdict), now + grace)) return;
   const JobVerdict& decided = *life_.verdict();
-  Log(!good, "the job ends: " + decided.reason);
+  Log(false, "the job ends: " + decided.reason);  // the launcher says it to the user
   TellLauncher tell;
   launch::Verdict& told = *tell.message.mutable_verdict();
   told.set_code(decided.code);

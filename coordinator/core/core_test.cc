@@ -351,6 +351,38 @@ TEST_F(CoordinatorCoreTest, TheFirstFailingRankDecidesAboutTheEnd) {
   EXPECT_EQ(TheVerdict().rank(), 2);
 }
 
+TEST_F(CoordinatorCoreTest, WhoLeftAndEndsBadlyIsTheCauseOfFailuresMeanwhile) {
+  Begin();
+  // Rank 1 calls exit(7), which shuts down first; rank 2 fails with "rank 1 has left".
+  Do(From(0, LeaveMessage({1})));
+  Do(From(1, EndedMessage(2, 1, true)));
+  EXPECT_FALSE(end_.has_value());
+  Do(From(1, EndedMessage(3, 1, true)));
+  EXPECT_FALSE(end_.has_value());
+  Do(From(0, EndedMessage(1, 7, false)));
+  EXPECT_EQ(TheVerdict().code(), 7);
+  EXPECT_EQ(TheVerdict().rank(), 1);
+}
+
+TEST_F(CoordinatorCoreTest, WhoLeftAndEndsWellIsNot) {
+  Begin();
+  Do(From(0, LeaveMessage({1})));
+  Do(From(1, EndedMessage(2, 5, true)));
+  Do(From(0, EndedMessage(1, 0, false)));
+  EXPECT_EQ(TheVerdict().code(), 5);
+  EXPECT_EQ(TheVerdict().rank(), 2);
+}
+
+TEST_F(CoordinatorCoreTest, WhoLeftAndStaysDelaysTheVerdictALittle) {
+  Begin();
+  Do(From(0, LeaveMessage({1})));
+  Do(From(1, EndedMessage(2, 5, true)));
+  Pass(seconds(1));
+  EXPECT_FALSE(end_.has_value());
+  Pass(seconds(2));
+  EXPECT_EQ(TheVerdict().code(), 5);
+}
+
 TEST_F(CoordinatorCoreTest, AnEndWithCodeZeroAfterInitIsADeath) {
   Begin();
   Do(From(0, EndedMessage(1, 0, true)));

@@ -44,4 +44,16 @@ std::optional<JobVerdict> Life::OverdueComplaint(Duration patience, Time now) co
   return complaint_ && now - complained_ >= patience ? complaint_ : std::nullopt;
 }
 
+void Life::Suspect(JobVerdict verdict, Time now) {
+  if (suspect_) return;
+  suspect_ = std::move(verdict);
+  suspected_ = now;
+}
+
+std::optional<JobVerdict> Life::OverdueSuspect(bool all_left_have_ended, Duration patience,
+                                               Time now) const {
+  if (!suspect_ || (!all_left_have_ended && now - suspected_ < patience)) return std::nullopt;
+  return suspect_;
+}
+
 }  // namespace reigen::coordinator

@@ -46,12 +46,22 @@ class Life {
   void ComplainOfLink(JobVerdict verdict, Time now);
   std::optional<JobVerdict> OverdueComplaint(Duration patience, Time now) const;
 
+  // A rank that fails while another has left and not yet ended may only fail because
+  // of that one ("rank r has left"), which is still on its way out: if it ends badly
+  // it was the cause. Its end gets `patience` to be seen.
+  void Suspect(JobVerdict verdict, Time now);
+  bool suspects() const { return suspect_.has_value(); }
+  std::optional<JobVerdict> OverdueSuspect(bool all_left_have_ended, Duration patience,
+                                           Time now) const;
+
  private:
   std::optional<JobVerdict> verdict_;
   Time end_at_{};
   bool ended_ = false;
   std::optional<JobVerdict> complaint_;
   Time complained_{};
+  std::optional<JobVerdict> suspect_;
+  Time suspected_{};
 };
 
 }  // namespace reigen::coordinator
