@@ -219,6 +219,11 @@ void Guard::BeginEnd(const std::string& reason, bool lost, Time now) {
   reason_ = reason;
   lost_ = lost;
   tree_.emplace(options_.hooks, serve_.child.pid, grace_, now);
+  // The launcher hears of it before its consequences show elsewhere.
+  launch::FromGuard message;
+  message.mutable_ending()->set_reason(reason);
+  message.mutable_ending()->set_worker_lost(lost);
+  relay_.Send(message);
 }
 
 void Guard::SendDone() {

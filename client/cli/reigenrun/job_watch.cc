@@ -34,15 +34,20 @@ Actions JobWatch::OnHostReady(int host) {
   return {};
 }
 
-Actions JobWatch::OnHostDone(int host, const launch::GuardDone& done,
-                             const std::string& last_words, Time now) {
+Actions JobWatch::OnHostLost(int host, const std::string& reason, const std::string& last_words,
+                             Time now) {
+  hosts_[host].lost = true;
+  return Lose(host, WithLastWords(reason, last_words), now);
+}
+
+Actions JobWatch::OnHostDone(int host, const launch::GuardDone& done, Time now) {
   hosts_[host].state = HostState::kDone;
   for (const int64_t pid : done.unkillable_pids()) {
     left_behind_.push_back("host " + hosts_[host].name + ": process " + std::to_string(pid) +
                            " cannot be killed and is left");
   }
-  if (!done.worker_lost()) return {};
-  return Lose(host, WithLastWords(done.reason(), last_words), now);
+  if (!done.worker_lost() || hosts_[host].lost) return {};
+  return OnHostLost(host, done.reason(), "", now);
 }
 
 Actions JobWatch::OnHostClosed(int host, const std::string& how, const std::string& last_words,

@@ -54,9 +54,10 @@ class JobWatch {
 
   // The guards have been told to start: from now on they have `limits.start`.
   Actions OnHostReady(int host);
-  // `last_words`: what its remote shell or daemons said last on stderr.
-  Actions OnHostDone(int host, const launch::GuardDone& done, const std::string& last_words,
-                     Time now);
+  // The guard says that its worker died or stopped. `last_words`: what the remote
+  // shell or the daemons there said last on stderr.
+  Actions OnHostLost(int host, const std::string& reason, const std::string& last_words, Time now);
+  Actions OnHostDone(int host, const launch::GuardDone& done, Time now);
   // The guard, or the remote shell to it, has ended: "exit 255".
   Actions OnHostClosed(int host, const std::string& how, const std::string& last_words, Time now);
   Actions OnVerdict(const launch::Verdict& verdict, Time now);
@@ -79,6 +80,7 @@ class JobWatch {
   struct Host {
     std::string name;
     HostState state = HostState::kStarting;
+    bool lost = false;  // told
   };
 
   Actions Lose(int host, const std::string& reason, Time now);

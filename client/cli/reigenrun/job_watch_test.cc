@@ -31,7 +31,7 @@ class JobWatchTest : public testing::Test {
     return verdict;
   }
   Actions EndHost(int host) {
-    watch_.OnHostDone(host, {}, "", now_);
+    watch_.OnHostDone(host, {}, now_);
     return watch_.OnHostClosed(host, "exit 0", "", now_);
   }
 
@@ -56,7 +56,7 @@ TEST_F(JobWatchTest, AFailedRanksCodeComesFromTheCoordinatorAndLaterLossesChange
   watch_.OnVerdict(Verdict(7, "rank 2 ended"), now_);
   launch::GuardDone lost;
   lost.set_worker_lost(true);
-  EXPECT_TRUE(watch_.OnHostDone(1, lost, "", now_).empty());
+  EXPECT_TRUE(watch_.OnHostDone(1, lost, now_).empty());
   EXPECT_EQ(watch_.verdict().code(), 7);
   EXPECT_EQ(watch_.verdict().rank(), 2);
 }
@@ -99,10 +99,12 @@ TEST_F(JobWatchTest, ALostHostIsToldAndTheCoordinatorDecides) {
 
 TEST_F(JobWatchTest, WithoutAnswerTheLauncherDecides) {
   BothReady();
+  const std::string reason = "the worker ended: signal 9";
+  EXPECT_EQ(Count(watch_.OnHostLost(1, reason, "", now_), Kind::kTellHostLost, 1), 1);
   launch::GuardDone lost;
   lost.set_worker_lost(true);
-  lost.set_reason("the worker ended: signal 9");
-  watch_.OnHostDone(1, lost, "", now_);
+  lost.set_reason(reason);
+  EXPECT_TRUE(watch_.OnHostDone(1, lost, now_).empty());  // told already
   EXPECT_EQ(watch_.deadline(), now_ + seconds(2));
   const Actions actions = watch_.OnTime(now_ + seconds(2));
   EXPECT_EQ(Count(actions, Kind::kStopHost, 0), 1);

@@ -187,9 +187,17 @@ void Launcher::OnMessage(int host, const launch::FromGuard& message) {
   } else if (message.has_log()) {
     host_logs_[host].Add(message.log().text());
     router_->Note(name + ": " + message.log().text());
+  } else if (message.has_ending()) {
+    if (settings_.verbose && !message.ending().reason().empty()) {
+      Say("host " + name + " ends its processes: " + message.ending().reason());
+    }
+    if (message.ending().worker_lost()) {
+      Do(watch_.OnHostLost(host, message.ending().reason(),
+                           LastWords(nullptr, host_logs_[host]), Now()));
+    }
   } else if (message.has_done()) {
-    if (settings_.verbose) Say("host " + name + " has ended: " + message.done().reason());
-    Do(watch_.OnHostDone(host, message.done(), LastWords(nullptr, host_logs_[host]), Now()));
+    if (settings_.verbose) Say("host " + name + " has ended");
+    Do(watch_.OnHostDone(host, message.done(), Now()));
   }
 }
 
