@@ -15,7 +15,8 @@ JobOptions Large(int hosts, uint64_t seed) {
   JobOptions options;
   options.hosts = hosts;
   options.ranks = 2;
-  options.counts = {9000, 3, 500};
+  options.segment_bytes = 1024;
+  options.counts = {2500, 3, 500};
   options.seed = seed;
   return options;
 }
@@ -25,7 +26,7 @@ constexpr CollectiveId Sequence(uint64_t sequence, uint32_t stream = 1) {
 }
 
 TEST(EngineFaultsTest, ALinkThatDiesAtAnyMomentEndsEveryBucketAndNothingWritesAfterwards) {
-  for (uint64_t seed = 1; seed <= 150; ++seed) {
+  for (uint64_t seed = 1; seed <= 120; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
     transport::FakeOptions fake{.seed = seed};
@@ -72,10 +73,10 @@ TEST(EngineFaultsTest, ALostLinkIsUnavailableAndNamesThePeer) {
 TEST(EngineFaultsTest, PlansThatDifferFailOnBothHosts) {
   FakeNetworkOf network({});
   JobOptions options = Large(2, 1);
-  options.counts = {9000};
+  options.counts = {2500};
   Job job(options);
   Cluster cluster({.hosts = 2}, &network);
-  options.counts = {8000};
+  options.counts = {2400};
   Job other(options);
   cluster.engine(0).Start(job.BucketOfAll(0, Sequence(1)));
   cluster.engine(1).Start(other.BucketOfAll(1, Sequence(1)));
@@ -146,7 +147,7 @@ TEST(EngineFaultsTest, ScratchAtItsMinimumNeverDeadlocks) {
     options.algorithm = seed % 2 == 0 ? Algorithm::kRing : Algorithm::kRecursiveDoubling;
     options.segment_bytes = 256;
     options.channels = 4;  // wants more than there is
-    options.counts.assign(kStreams * kBuckets, 400);
+    options.counts.assign(kStreams * kBuckets, 300);
     Job job(options);
     Cluster cluster({.hosts = hosts,
                      .scratch_bytes = kStreams * 2 * (256 + 64),

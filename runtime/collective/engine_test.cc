@@ -23,8 +23,8 @@ std::string RunOnFake(const ClusterOptions& cluster_options, const JobOptions& j
 
 // Fused. The large one once per number of hosts: the reference is slow.
 std::vector<uint64_t> Counts(DataType dtype, int ranks) {
-  const uint64_t large_bytes = ranks == 2 ? 64 << 10 : 10 << 10;
-  return {0, 1, 7, 1023, large_bytes / ElementBytes(dtype) + 3};
+  const uint64_t large_bytes = ranks == 1 ? 64 << 10 : 2 << 10;
+  return {0, 1, 7, ranks == 2 ? 1023u : 100u, large_bytes / ElementBytes(dtype) + 3};
 }
 
 class AllreduceTest : public testing::TestWithParam<std::tuple<int, Algorithm, int, int>> {
