@@ -2,7 +2,6 @@
 
 #include <sys/epoll.h>
 
-#include <algorithm>
 #include <ctime>
 #include <utility>
 
@@ -34,8 +33,8 @@ void EventLoop::RunOnce(std::optional<Time> until) {
   epoll_event events[kMaxEvents];
   timespec limit{};
   if (until.has_value()) {
-    const auto left = std::max(std::chrono::nanoseconds(0),
-                               std::chrono::nanoseconds(*until - Now()));
+    const Time now = Now();
+    const auto left = std::chrono::nanoseconds(*until > now ? *until - now : Duration(0));
     limit.tv_sec = static_cast<time_t>(left.count() / 1'000'000'000);
     limit.tv_nsec = static_cast<long>(left.count() % 1'000'000'000);
   }

@@ -82,7 +82,7 @@ void Server::ContinueEnding(Time now) {
   if (now < next_kill_) return;
   next_kill_ = now + kKillAgain;
   const Duration patience = std::chrono::duration_cast<Duration>(
-      std::chrono::duration<double>(options_.start.options().dead_after_seconds()));
+      std::chrono::duration<double>(options_.start.options().grace_seconds()));
   if (trainers_ != nullptr) {
     ReapTrainers();
     if (trainers_->AnyLeft()) {
