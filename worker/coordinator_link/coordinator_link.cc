@@ -3,6 +3,7 @@
 #include <grpc/grpc.h>
 #include <grpcpp/grpcpp.h>
 
+#include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <utility>
@@ -64,9 +65,7 @@ class CoordinatorLink::Stream
         channel_(MakeChannel(options)),
         stub_(control::Coordinator::NewStub(channel_)) {}
 
-  // `self` keeps this alive until OnDone.
-  void Begin(std::shared_ptr<Stream> self) {
-    self_ = std::move(self);
+  void Begin() {
     stub_->async()->Attach(&context_, this);
     AddHold();  // writes also come from the owner's thread
     StartRead(&incoming_);
@@ -93,10 +92,13 @@ class CoordinatorLink::Stream
     return !idle_wanted_;
   }
 
+  // Returns once gRPC is done with this: a channel that dies on a thread of gRPC's
+  // makes that thread wait for itself.
   void Cancel() {
     context_.TryCancel();
     std::unique_lock lock(mutex_);
     if (!std::exchange(ended_, true)) RemoveHold();
+    done_changed_.wait(lock, [this] { return done_; });
   }
 
   int event_fd() const { return events_.fd(); }
@@ -180,7 +182,9 @@ class CoordinatorLink::Stream
       if (!status.ok()) why_ += ": " + status.error_message();
     }
     events_.Push(LinkBroken{why_});
-    self_.reset();  // may destroy this
+    const std::lock_guard lock(mutex_);
+    done_ = true;
+    done_changed_.notify_all();
   }
 
   const std::string secret_;
@@ -197,13 +201,14 @@ class CoordinatorLink::Stream
   std::mutex mutex_;
   std::deque<control::WorkerMessage> queue_;  // the front is being written
   bool idle_wanted_ = false;
-  bool ended_ = false;
-  std::shared_ptr<Stream> self_;
+  bool ended_ = false;  // the hold is given up
+  bool done_ = false;
+  std::condition_variable done_changed_;
 };
 
 CoordinatorLink::CoordinatorLink(const Options& options)
-    : stream_(std::make_shared<Stream>(options)) {
-  stream_->Begin(stream_);
+    : stream_(std::make_unique<Stream>(options)) {
+  stream_->Begin();
 }
 
 CoordinatorLink::~CoordinatorLink() { stream_->Cancel(); }

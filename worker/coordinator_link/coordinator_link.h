@@ -38,6 +38,7 @@ class CoordinatorLink {
 
   // Begins at once.
   explicit CoordinatorLink(const Options& options);
+  // Cancels the stream; waits until gRPC has let go of it (no peer is waited for).
   ~CoordinatorLink();
 
   int event_fd() const;
@@ -50,7 +51,7 @@ class CoordinatorLink {
 
  private:
   class Stream;
-  std::shared_ptr<Stream> stream_;
+  std::unique_ptr<Stream> stream_;
 };
 
 }  // namespace reigen::worker
