@@ -14,6 +14,7 @@ WorkerCore::WorkerCore(Options options)
     : options_(std::move(options)),
       table_(options_.ranks.size()),
       states_(options_.ranks.size(), State::kAbsent),
+      init_sent_(options_.ranks.size(), false),
       running_of_(options_.ranks.size(), 0) {}
 
 std::vector<Action> WorkerCore::Step(Event event, Time now) {
@@ -49,6 +50,8 @@ void WorkerCore::On(InitCalled& event) {
     return;
   }
   state = State::kInInit;
+  if (init_sent_[event.local]) return;
+  init_sent_[event.local] = true;
   NewMessage().mutable_init()->add_ranks(options_.ranks[event.local]);
 }
 

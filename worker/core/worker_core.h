@@ -134,6 +134,7 @@ class WorkerCore {
   std::vector<Action> actions_;  // of the present step
   RequestTable table_;
   std::vector<State> states_;    // per local rank
+  std::vector<bool> init_sent_;  // per local rank: the coordinator counts it for an epoch
   std::map<CollectiveId, std::vector<InstancePtr>> running_;  // one for each tensor
   std::vector<int> running_of_;  // per local rank: instances planned and not done
 

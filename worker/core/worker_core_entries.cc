@@ -32,6 +32,7 @@ void WorkerCore::On(FromCoordinator& event) {
       for (size_t local = 0; local < states_.size(); ++local) {
         if (states_[local] != State::kInInit) continue;
         states_[local] = State::kAbsent;
+        init_sent_[local] = false;
         actions_.push_back(
             RefuseInit{static_cast<int>(local), event.message.init_failed().reason()});
       }
@@ -104,8 +105,13 @@ void WorkerCore::OnEpochBegin(const control::EpochBegin& begin) {
     for (int rank : host.ranks()) epoch_.host_of_rank[rank] = host.host();
   }
   for (size_t local = 0; local < states_.size(); ++local) {
-    if (states_[local] == State::kInInit) states_[local] = State::kMember;
+    init_sent_[local] = false;
     running_of_[local] = 0;
+    if (states_[local] == State::kInInit) {
+      states_[local] = State::kMember;
+    } else {
+      table_.PushLeave(static_cast<int>(local));  // it gave up while it waited
+    }
   }
   actions_.push_back(BeginEpoch{begin});
 }

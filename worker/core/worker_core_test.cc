@@ -362,6 +362,25 @@ TEST_F(WorkerCoreTest, ALeaverIsReleasedAfterLeftAndAfterItsBuckets) {
   EXPECT_EQ(All<Release>(actions)[0].local, 1);
 }
 
+TEST_F(WorkerCoreTest, ATrainerThatGivesUpInInitIsOneThatHasLeft) {
+  EXPECT_EQ(All<Release>((Step(InitCalled{0}), Step(LeaveCalled{0}))).size(), 1u);
+  EXPECT_TRUE(All<Send>(Step(InitCalled{0})).empty()) << "it is counted already";
+  Step(LeaveCalled{0});
+  Step(InitCalled{1});
+  const auto sent = All<Send>(Entry([&](control::Entry& entry) {
+    control::EpochBegin& begin = *entry.mutable_epoch_begin();
+    begin.set_epoch(1);
+    begin.set_max_segment_bytes(1);
+    begin.set_max_channels(1);
+    control::HostInfo& info = *begin.add_hosts();
+    info.set_host(1);
+    info.add_ranks(2);
+    info.add_ranks(3);
+  }));
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].message.leave().ranks(0), 2);
+}
+
 TEST_F(WorkerCoreTest, ADeathIsReportedAtOnceAndSaysWhetherItHadAttached) {
   auto ended = All<Send>(Step(TrainerEnded{0, 7, 0, "exit 7"}))[0].message.rank_ended();
   EXPECT_FALSE(ended.attached());

@@ -35,7 +35,8 @@ Sessions::Sessions(Options options, EventLoop* loop, collective::WorkExecutor* e
                   OnStranger(std::move(socket), peer, hello);
                 }),
       sessions_(options_.ranks.size()),
-      allocating_(options_.ranks.size(), 0) {}
+      allocating_(options_.ranks.size(), 0),
+      gone_(options_.ranks.size(), 0) {}
 
 Sessions::~Sessions() {
   *alive_ = false;
@@ -56,6 +57,10 @@ std::string Sessions::WhyRefused(const PeerIdentity& peer, const local::Hello& h
   if (local < 0) return rank + " is not a rank of this host";
   if (!options_.belongs(peer.pid, local)) {
     return who + " does not descend from the process that was started for " + rank;
+  }
+  if (gone_[local] != 0) {
+    return "process " + std::to_string(gone_[local]) + " was lost for " + rank + ": " + who +
+           " cannot take its place";
   }
   const pid_t holder =
       sessions_[local] != nullptr ? sessions_[local]->pid() : allocating_[local];
@@ -281,7 +286,7 @@ void Sessions::Retire(int local) {
 
 void Sessions::Break(int local, const std::string& reason) {
   if (sessions_[local] == nullptr) return;
-  const pid_t pid = sessions_[local]->pid();
+  const pid_t pid = gone_[local] = sessions_[local]->pid();
   Retire(local);
   handler_->OnGone(local, pid, reason);
 }

@@ -37,7 +37,8 @@ class SessionHandler {
 
 // Accepts trainers at a socket, one session a local rank, and moves what they say.
 //
-//   stranger --Hello, identity right--> allocating --> attached --> released or gone
+//   stranger --Hello, identity right--> allocating --> attached --> released, or gone:
+//                                                      then the rank is closed
 //
 // Identity: the uid is this process', the pid is the one that the kernel says and
 // descends from the process that was started for the rank; others are refused.
@@ -100,6 +101,7 @@ class Sessions {
   Listener listener_;
   std::vector<std::shared_ptr<Session>> sessions_;  // per local rank; null: none
   std::vector<pid_t> allocating_;                   // per local rank; 0: none
+  std::vector<pid_t> gone_;  // per local rank: who was lost; nobody attaches after it
   std::vector<std::shared_ptr<Session>> retired_;
   std::vector<Request> taken_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // for late allocations

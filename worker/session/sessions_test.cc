@@ -200,6 +200,9 @@ TEST_F(SessionsTest, AClosedConnectionIsGone) {
   trainer->CloseSocket();
   TurnUntil([&] { return !gone_.empty(); });
   EXPECT_EQ(gone_[0], "closed its connection without shutdown");
+  auto successor = Trainer();
+  successor->Hello(4);
+  EXPECT_NE(successor->ReceiveRefusal().find("cannot take its place"), std::string::npos);
 }
 
 TEST_F(SessionsTest, ARequestIdUsedTwiceEndsTheSession) {
