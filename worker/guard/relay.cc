@@ -46,9 +46,12 @@ void Relay::Flush() {
 }
 
 void Relay::Progress() {
-  // One read of each in turn: a loud rank does not keep the others waiting.
-  for (Source& s : sources_) {
-    if (s.fd.valid() && HasRoom()) ReadOnce(&s);
+  // One read of each in turn, and the turn goes on where the room ended: loud ranks
+  // do not keep the others waiting.
+  for (size_t i = 0; i < sources_.size() && HasRoom(); ++i) {
+    Source& s = sources_[next_ % sources_.size()];
+    ++next_;
+    if (s.fd.valid()) ReadOnce(&s);
   }
   Flush();
 }

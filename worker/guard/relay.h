@@ -62,6 +62,7 @@ class Relay {
   FrameWriter writer_;
   bool launcher_gone_ = false;
   std::vector<Source> sources_;
+  size_t next_ = 0;  // whose turn it is to be read
 };
 
 }  // namespace reigen::worker

@@ -1,25 +1,27 @@
 #include "client/cli/reigenrun/output_lines.h"
 
+#include <algorithm>
+
 namespace reigen::run {
 
 std::vector<Piece> LineSplitter::Append(const std::string& data) {
   std::vector<Piece> pieces;
-  for (char c : data) {
-    if (carriage_) {
+  for (size_t at = 0; at < data.size();) {
+    const size_t end = std::min(data.find_first_of("\r\n", at), data.size());
+    if (carriage_ && (end > at || data[end] != '\n')) {
       carriage_ = false;
-      if (c != '\n') {
-        // Bars often begin with \r: the nothing before it is no state of the bar.
-        if (!line_.empty()) pieces.push_back({std::exchange(line_, {}), true});
-      }
+      // Bars often begin with \r: the nothing before it is no state of the bar.
+      if (!line_.empty()) pieces.push_back({std::exchange(line_, {}), true});
     }
-    if (c == '\r') {
-      carriage_ = true;
-    } else if (c == '\n') {
-      pieces.push_back({std::exchange(line_, {}), false});
-    } else {
-      line_ += c;
-      if (line_.size() >= kMaxLineBytes) pieces.push_back({std::exchange(line_, {}), false});
+    for (size_t room; at < end; at += room) {
+      room = std::min(end - at, kMaxLineBytes - line_.size());
+      line_.append(data, at, room);
+      if (line_.size() == kMaxLineBytes) pieces.push_back({std::exchange(line_, {}), false});
     }
+    if (end == data.size()) break;
+    carriage_ = data[end] == '\r';
+    if (!carriage_) pieces.push_back({std::exchange(line_, {}), false});
+    at = end + 1;
   }
   return pieces;
 }

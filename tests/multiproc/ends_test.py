@@ -1,0 +1,169 @@
+"""Ways a job ends: the right code, a message, nothing left."""
+import os
+import re
+import signal
+import time
+import unittest
+
+import job
+
+PLACES = {"one host": ["-np", "3"], "two hosts": ["-H", "localhost:1,127.0.0.1:2"]}
+
+
+class NormalEndTest(unittest.TestCase):
+    def test_all_ranks_end_well(self):
+        for place, arguments in PLACES.items():
+            with self.subTest(place), job.Job(arguments, ["sh", "-c", "echo hello"]) as running:
+                self.assertEqual(0, running.wait())
+                running.check_nothing_left(self)
+                self.assertEqual(sorted(running.text().splitlines()),
+                                 ["[%d]<stdout>:hello" % rank for rank in range(3)])
+                self.assertEqual("", running.errors())
+
+
+class C02OneRankDiesTest(unittest.TestCase):
+    def test_c02_the_others_do_not_idle_on(self):
+        with job.Job(["-H", "localhost:2,127.0.0.1:2"],
+                     job.trainer("end.py") + ["2", "raise"]) as running:
+            code = running.wait(30)
+            self.assertLess(running.seconds(), 15)
+            self.assertEqual(1, code)
+            self.assertRegex(running.errors(),
+                             r"reigenrun: rank 2 on host 1 \(127\.0\.0\.1\).*code 1")
+            self.assertRegex(running.errors(), r"(?m)^    RuntimeError: this rank fails$")
+            running.check_nothing_left(self)
+
+
+class C25LostCodeTest(unittest.TestCase):
+    def test_c25_code_and_message_of_the_first_failure(self):
+        for how, code, words in (("exit:7", 7, "code 7"), ("signal:9", 137, "signal 9"),
+                                 ("signal:11", 139, "signal 11")):
+            for place, arguments in PLACES.items():
+                with self.subTest(how + ", " + place), \
+                        job.Job(arguments, job.trainer("end.py") + ["1", how, "follow"]) as running:
+                    self.assertEqual(code, running.wait(30))
+                    self.assertRegex(running.errors(),
+                                     r"reigenrun: rank 1 on host .*%s" % words)
+                    self.assertRegex(running.errors(), r"(?m)^    last words of 1$")
+                    running.check_nothing_left(self)
+
+    def test_c25_a_lost_remote_shell_is_code_71_and_names_the_host(self):
+        with job.Job(["-H", "nodea:1,nodeb:1", "--network-interface", "lo", "--rsh",
+                      job.FOLDER + "/fake_rsh /bin/sh {host} {quoted}"],
+                     job.trainer("family.py")) as running:
+            running.wait_for("grandchild up", 2)
+            shell, = [process for process in running.processes()
+                      if "nodeb" in process.argv and process.argv[1].endswith("fake_rsh")]
+            os.kill(shell.pid, signal.SIGKILL)
+            self.assertEqual(71, running.wait(30))
+            self.assertRegex(running.errors(), r"reigenrun: host 1 \(nodeb\).*guard")
+            running.check_nothing_left(self)
+
+
+class LostDaemonTest(unittest.TestCase):
+    """kill -9 and SIGSTOP of each daemon, on one of two hosts."""
+
+    def lose(self, program, word, number, code, words):
+        with job.Job(["-H", "localhost:1,127.0.0.1:1"], job.trainer("family.py")) as running:
+            running.wait_for("grandchild up", 2)
+            begin = time.monotonic()
+            os.kill(running.daemons(program, word)[0].pid, number)
+            self.assertEqual(code, running.wait(30))
+            self.assertLess(time.monotonic() - begin,
+                            3 + job.END_SECONDS + job.SLACK_SECONDS)
+            self.assertRegex(running.errors(), "reigenrun: " + words)
+            running.check_nothing_left(self)
+
+    def test_a_killed_worker(self):
+        self.lose("reigen-worker", "serve", signal.SIGKILL, 71, r"host \d \(.*worker")
+
+    def test_a_stopped_worker(self):
+        self.lose("reigen-worker", "serve", signal.SIGSTOP, 71, r"host \d \(.*worker")
+
+    def test_a_killed_guard(self):
+        self.lose("reigen-worker", "guard", signal.SIGKILL, 71, r"host \d \(.*guard")
+
+    def test_a_killed_coordinator(self):
+        self.lose("reigen-coordinator", "", signal.SIGKILL, 72, "the coordinator was lost")
+
+    def test_a_stopped_coordinator(self):
+        self.lose("reigen-coordinator", "", signal.SIGSTOP, 72, r"(?s).*coordinator")
+
+
+class C27ProcessesLeftTest(unittest.TestCase):
+    def test_c27_a_signal_to_the_launcher_ends_everything(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(number.name), \
+                    job.Job(["-H", "localhost:2,127.0.0.1:2"],
+                            job.trainer("family.py")) as running:
+                running.wait_for("grandchild up", 4)
+                begin = time.monotonic()
+                running.process.send_signal(number)
+                self.assertEqual(128 + number, running.wait(30))
+                self.assertLess(time.monotonic() - begin, job.END_SECONDS + job.SLACK_SECONDS)
+                self.assertRegex(running.errors(), "reigenrun: .*signal %d" % number)
+                running.check_nothing_left(self, 1)
+
+    def test_c27_a_second_ctrl_c_hurries(self):
+        with job.Job(["-np", "2"], job.trainer("family.py"),
+                     {"REIGEN_TIMEOUT_SCALE": "20"}) as running:
+            running.wait_for("grandchild up", 2)
+            running.process.send_signal(signal.SIGINT)
+            time.sleep(0.5)
+            running.process.send_signal(signal.SIGINT)
+            self.assertEqual(130, running.wait(15))
+            running.check_nothing_left(self, 5)
+
+    def test_c27_the_launchers_death_ends_everything(self):
+        for place, arguments in PLACES.items():
+            with self.subTest(place), \
+                    job.Job(arguments, job.trainer("family.py")) as running:
+                running.wait_for("grandchild up", 3)
+                running.process.kill()
+                running.check_nothing_left(self)
+
+    def test_c27_what_cannot_be_killed_is_named_and_the_launcher_ends(self):
+        with job.Job(["-H", "nodea:1", "--network-interface", "lo", "--rsh",
+                      job.FOLDER + "/fake_rsh /bin/sh {host} {quoted}"],
+                     ["sh", "-c", "cp /usr/bin/sleep unkillable; ./unkillable 300 & echo up; wait"],
+                     {"REIGEN_TEST_UNKILLABLE": "unkillable",
+                      "FAKE_RSH_PRELOAD": job.built("tests/multiproc/unkillable.so")}) as running:
+            running.wait_for("up")
+            time.sleep(0.5)  # let it exec
+            running.process.send_signal(signal.SIGINT)
+            self.assertEqual(130, running.wait(30))
+            survivor, = running.processes()
+            self.assertRegex(running.errors(), r"host nodea: process %d cannot be killed"
+                             % survivor.pid)
+            # It is not a zombie of ours but a living process, and no daemon is left.
+            self.assertIn("unkillable", survivor.argv[0])
+
+
+class StartTest(unittest.TestCase):
+    def test_a_host_that_cannot_be_reached_is_named_with_what_its_shell_said(self):
+        with job.Job(["-H", "nodea:1,unreachable:1", "--network-interface", "lo", "--rsh",
+                      job.FOLDER + "/fake_rsh /bin/sh {host} {quoted}"],
+                     job.trainer("family.py")) as running:
+            self.assertEqual(71, running.wait(30))
+            self.assertIn("unreachable", running.errors())
+            self.assertIn("no route", running.errors())
+            running.check_nothing_left(self)
+
+    def test_hosts_that_do_not_come_up_in_time_are_named(self):
+        with job.Job(["-H", "nodea:1,silent:1", "--network-interface", "lo",
+                      "--start-timeout", "2", "--rsh",
+                      job.FOLDER + "/fake_rsh /bin/sh {host} {quoted}"],
+                     job.trainer("family.py")) as running:
+            self.assertEqual(71, running.wait(30))
+            self.assertRegex(running.errors(), r"\(silent\).*--start-timeout")
+            running.check_nothing_left(self)
+
+    def test_a_program_that_is_missing_here_is_an_error_at_once(self):
+        with job.Job(["-np", "2"], ["python99"]) as running:
+            self.assertEqual(2, running.wait(10))
+            self.assertIn("python99", running.errors())
+            running.check_nothing_left(self, 1)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
