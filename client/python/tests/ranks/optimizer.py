@@ -117,6 +117,7 @@ def check_accumulation(rank, size):  # C57
     assert updates == 6
     assert_same(model, reference)
     # A pass too many is an error, not a wrong sum.
+    ours.zero_grad()
     for _ in range(4):
         loss_of(model, batch(rank, 4)).backward()
     try:
@@ -172,7 +173,7 @@ def check_broadcasts(rank, size):
     thing = hvd.broadcast_object({"rank": rank, "data": "x" * 100000}, size - 1, name="thing")
     assert thing["rank"] == size - 1 and len(thing["data"]) == 100000
     try:
-        hvd.broadcast_object(iter([1]).__next__ if rank == 0 else None, 0) 
+        hvd.broadcast_object(iter([1]).__next__ if rank == 0 else None, 0)
     except Exception:  # noqa: the type is pickle's on the root, ours elsewhere
         pass
     assert hvd.broadcast_object(rank, 0) == 0
