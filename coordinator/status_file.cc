@@ -5,12 +5,13 @@
 
 #include <cstdio>
 
+#include "proto/control/handshake.h"
 #include "runtime/base/unique_fd.h"
 
 namespace reigen::coordinator {
 
 Status WriteStatusFile(const std::string& folder, const control::StatusFile& content) {
-  const std::string path = folder + "/" + kStatusFileName;
+  const std::string path = folder + "/" + control::kStatusFileName;
   const std::string first = path + ".new";
   const std::string bytes = content.SerializeAsString();
   UniqueFd fd(open(first.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));

@@ -9,8 +9,6 @@
 
 namespace reigen::coordinator {
 
-inline constexpr char kStatusFileName[] = "status.bin";
-
 // FOLDER/status.bin, readable by its user alone (it has the job's secret); there
 // whole or not at all.
 Status WriteStatusFile(const std::string& folder, const control::StatusFile& content);

@@ -58,7 +58,8 @@ std::vector<Awaited> WaitingReports::Collect(const Negotiation& negotiation, Tim
         (has ? awaited.have : awaited.missing).push_back(rank);
       }
     }
-    all.push_back(std::move(awaited));
+    // All have it: its last Ready is on the way.
+    if (!awaited.missing.empty()) all.push_back(std::move(awaited));
   }
   return all;
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "coordinator/limits.h"
 #include "runtime/base/clock.h"
 
 namespace reigen::coordinator {
@@ -26,6 +27,7 @@ struct JobConfig {
   uint64_t small_max_bytes = 16ull << 10;  // class small (R2): tensors up to this
   uint64_t segment_bytes = 1ull << 20;     // of any plan, at most
   uint32_t channels = 2;
+  uint32_t max_names = kMaxNames;  // with an id, in an epoch
   WirePrecision wire_precision = WirePrecision::kAuto;
   Duration stall_warning = seconds(60);  // zero: no stall check
   Duration stall_shutdown{};             // zero: never

@@ -65,6 +65,7 @@ Status Negotiation::Announce(int host, const std::string& name, std::vector<Spec
   if (pending.announced[host]) return InvalidArgument(name + ": announced twice");
   pending.announced[host] = true;
   ++pending.hosts;
+  const size_t described = groups.size();
   for (SpecGroup& group : groups) {
     const auto same = std::find_if(
         pending.groups.begin(), pending.groups.end(), [&](const SpecGroup& known) {
@@ -75,6 +76,9 @@ Status Negotiation::Announce(int host, const std::string& name, std::vector<Spec
     } else {
       same->ranks.insert(same->ranks.end(), group.ranks.begin(), group.ranks.end());
     }
+  }
+  if (pending.groups.size() < described) {
+    return InvalidArgument(name + ": the same description twice");
   }
   if (pending.groups.size() > 1 || pending.hosts == host_ranks_.size()) {
     const Pending decided = std::move(pending);

@@ -108,6 +108,9 @@ TEST(NegotiationTest, RanksOfOthersMissingRanksAndRepeatsAreRefused) {
   EXPECT_FALSE(n.Announce(0, "x", Group(spec, {0}), kStart).ok());
   EXPECT_FALSE(n.Announce(0, "x", Group(spec, {0, 1, 1}), kStart).ok());
   EXPECT_FALSE(n.Announce(0, "x", {}, kStart).ok());
+  auto twice = Group(spec, {0});
+  twice.push_back(Group(spec, {1})[0]);
+  EXPECT_FALSE(n.Announce(0, "y", std::move(twice), kStart).ok());
   ASSERT_TRUE(n.Announce(0, "x", Group(spec, {0, 1}), kStart).ok());
   EXPECT_FALSE(n.Announce(0, "x", Group(spec, {0, 1}), kStart).ok());
 }

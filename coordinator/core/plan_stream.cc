@@ -19,6 +19,7 @@ std::vector<int> RingOrder(const Membership& membership) {
 
 PlanStream::PlanStream(const JobConfig& config, const Membership& membership)
     : epoch_(membership.epoch()),
+      max_names_(config.max_names),
       negotiation_(membership.HostRanks()),
       planner_(config, RingOrder(membership), static_cast<int>(membership.ranks().size())),
       waiting_(membership.hosts().size()),
@@ -164,7 +165,7 @@ void PlanStream::AddFail(const NegotiationVerdict& verdict) {
 uint32_t PlanStream::IdOf(const std::string& name) {
   const auto known = ids_.find(name);
   if (known != ids_.end()) return known->second;
-  if (names_.size() >= kMaxNames) return 0;
+  if (names_.size() >= max_names_) return 0;
   names_.push_back({.name = name, .planned = nullptr});
   const auto id = static_cast<uint32_t>(names_.size());
   ids_.emplace(name, id);

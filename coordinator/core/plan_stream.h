@@ -74,6 +74,7 @@ class PlanStream {
   control::Entry& NewEntry();
 
   const Epoch epoch_;
+  const size_t max_names_;
   Negotiation negotiation_;
   FusionPlanner planner_;
   WaitingReports waiting_;

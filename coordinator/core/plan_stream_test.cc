@@ -21,6 +21,7 @@ class PlanStreamTest : public testing::Test {
   static JobConfig Config() {
     JobConfig config;
     config.hosts = {{"a", {0}}, {"b", {1}}};
+    config.max_names = 5;
     return config;
   }
   void Announce(int host, const std::vector<std::string>& names, uint64_t seen) {
@@ -74,13 +75,9 @@ TEST_F(PlanStreamTest, NamesAreDefinedBeforeTheirFirstPlanAndOnce) {
 }
 
 TEST_F(PlanStreamTest, BeyondTheCapNamesTravelAsStrings) {
-  constexpr size_t kBatch = 4096;
-  for (size_t first = 0; first < kMaxNames; first += kBatch) {
-    std::vector<std::string> names;
-    for (size_t i = first; i < first + kBatch; ++i) names.push_back("n" + std::to_string(i));
-    Announce(0, names, 1);
-    Announce(1, names, 1);
-  }
+  std::vector<std::string> names;
+  for (uint32_t i = 0; i < Config().max_names; ++i) names.push_back("n" + std::to_string(i));
+  for (int host : {0, 1}) Announce(host, names, 1);
   Announce(0, {"one more"}, 1);
   Announce(1, {"one more"}, 1);
   const auto entries = Flush();
@@ -88,11 +85,20 @@ TEST_F(PlanStreamTest, BeyondTheCapNamesTravelAsStrings) {
       entries.back().plan().tensors_size() - 1);
   EXPECT_EQ(last.name(), "one more");
   EXPECT_EQ(last.name_id(), 0u);
-  EXPECT_GT(messages_, 2);  // cut into messages of bounded size
+}
+
+TEST_F(PlanStreamTest, ManyEntriesAreCutIntoMessagesOfBoundedSize) {
+  std::vector<std::string> names;
+  for (int i = 0; i < 3; ++i) names.push_back(std::string(kMaxNameBytes, 'a' + i));
+  for (size_t sent = 0; sent <= 2 * kEntriesMessageBytes; sent += 3 * kMaxNameBytes) {
+    for (int host : {0, 1}) Announce(host, names, 1);
+    stream_->Leave({});  // plans at once
+  }
+  Flush();
+  EXPECT_GT(messages_, 2);
 }
 
 TEST_F(PlanStreamTest, AFailIsForgottenWhenAllHaveSeenIt) {
-  control::ReadyBatch batch;
   Announce(0, {"x"}, 1);
   stream_->FailAll(local::ResultCode::kAborted, "because", kStart);
   const auto entries = Flush();

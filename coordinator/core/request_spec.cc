@@ -148,14 +148,10 @@ Status CheckReduction(const std::string& who, const RequestSpec& spec, const Ten
 }  // namespace
 
 bool SameSpec(const RequestSpec& a, const RequestSpec& b) {
-  if (a.kind() != b.kind() || a.device_kind() != b.device_kind()) return false;
-  if (IsKind(a, CollectiveKind::kAllreduce) &&
-      (a.op() != b.op() || !SameBits(a.prescale(), b.prescale()) ||
-       !SameBits(a.postscale(), b.postscale()))) {
-    return false;
-  }
-  if (IsKind(a, CollectiveKind::kBroadcast) && a.root() != b.root()) return false;
-  return std::equal(a.tensors().begin(), a.tensors().end(), b.tensors().begin(),
+  return a.kind() == b.kind() && a.op() == b.op() && a.root() == b.root() &&
+         SameBits(a.prescale(), b.prescale()) && SameBits(a.postscale(), b.postscale()) &&
+         a.device_kind() == b.device_kind() &&
+         std::equal(a.tensors().begin(), a.tensors().end(), b.tensors().begin(),
                     b.tensors().end(), SameTensor);
 }
 
@@ -171,14 +167,10 @@ std::string DescribeMismatch(const std::string& name, const std::vector<SpecGrou
         return std::to_string(s.tensors_size());
       })) {
     AddTensorClauses(groups, clauses);
-    if (IsKind(*groups.front().spec, CollectiveKind::kAllreduce)) {
-      add("op", OpText);
-      add("prescale factor", [](const RequestSpec& s) { return NumberText(s.prescale()); });
-      add("postscale factor", [](const RequestSpec& s) { return NumberText(s.postscale()); });
-    }
-    if (IsKind(*groups.front().spec, CollectiveKind::kBroadcast)) {
-      add("root", [](const RequestSpec& s) { return std::to_string(s.root()); });
-    }
+    add("op", OpText);
+    add("root", [](const RequestSpec& s) { return std::to_string(s.root()); });
+    add("prescale factor", [](const RequestSpec& s) { return NumberText(s.prescale()); });
+    add("postscale factor", [](const RequestSpec& s) { return NumberText(s.postscale()); });
     add("device", DeviceText);
   }
   std::string text = name + ": ranks disagree on ";

@@ -17,8 +17,8 @@ struct SpecGroup {
   std::vector<int> ranks;
 };
 
-// In all that decides about the collective: fields that its kind does not use (the
-// root of an all-reduce) do not count.
+// In every field, also in those that this kind of collective does not use: workers
+// compare in the same way.
 bool SameSpec(const control::RequestSpec& a, const control::RequestSpec& b);
 
 // "x: ranks disagree on shape: [4,2] on ranks 0,1; [4,3] on rank 2", and so on for

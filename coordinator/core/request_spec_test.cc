@@ -65,15 +65,6 @@ TEST(RequestSpecTest, SeveralFieldsStandInOneText) {
             "also on shape: [4] on ranks 0,1; [5] on rank 2");
 }
 
-TEST(RequestSpecTest, FieldsThatTheKindDoesNotUseDoNotCount) {
-  RequestSpec a = Allreduce("x", {4}), b = a;
-  b.set_root(3);
-  EXPECT_TRUE(SameSpec(a, b));
-  RequestSpec c = Broadcast("x", {4}, 1), d = c;
-  d.set_op(4);
-  EXPECT_TRUE(SameSpec(c, d));
-}
-
 TEST(RequestSpecTest, ALongTextIsCut) {
   const std::string name(kMaxNameBytes, 'n');
   const auto text = DescribeMismatch(

@@ -5,6 +5,7 @@
 
 #include "coordinator/core/text.h"
 #include "coordinator/limits.h"
+#include "runtime/base/number_list.h"
 
 namespace reigen::coordinator {
 namespace {

@@ -10,8 +10,6 @@
 
 namespace reigen::coordinator {
 
-// Sorted, "0,1,4-7": three or more in a row are joined.
-std::string NumberList(std::vector<int> numbers);
 // "rank 3", "ranks 0,1".
 std::string RankText(const std::vector<int>& ranks);
 // The shortest decimals that give this number again.

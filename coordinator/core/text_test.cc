@@ -5,14 +5,6 @@
 namespace reigen::coordinator {
 namespace {
 
-TEST(TextTest, ThreeOrMoreNumbersInARowAreJoined) {
-  EXPECT_EQ(NumberList({}), "");
-  EXPECT_EQ(NumberList({3}), "3");
-  EXPECT_EQ(NumberList({1, 0}), "0,1");
-  EXPECT_EQ(NumberList({0, 1, 2}), "0-2");
-  EXPECT_EQ(NumberList({9, 4, 5, 6, 7, 1, 0}), "0,1,4-7,9");
-}
-
 TEST(TextTest, OneRankIsNoRanks) {
   EXPECT_EQ(RankText({4}), "rank 4");
   EXPECT_EQ(RankText({4, 2}), "ranks 2,4");

@@ -20,6 +20,8 @@ inline constexpr size_t kNonceBytes = 32;
 inline constexpr size_t kMacBytes = 32;
 inline constexpr std::string_view kWorkerRole = "worker";
 inline constexpr std::string_view kInspectRole = "inspect";
+// In the coordinator's folder; holds a StatusFile.
+inline constexpr char kStatusFileName[] = "status.bin";
 
 std::string MakeNonce();
 

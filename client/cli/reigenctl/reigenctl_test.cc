@@ -1,0 +1,102 @@
+// The real program against a real coordinator with one worker by script.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "coordinator/testing/coordinator_child.h"
+#include "coordinator/testing/fake_worker.h"
+#include "runtime/base/runtime_folder.h"
+
+namespace reigen::ctl {
+namespace {
+
+using testing::HasSubstr;
+
+struct Result {
+  int code = -1;
+  std::string output;  // both streams
+};
+
+Result Reigenctl(const std::string& arguments) {
+  Result result;
+  const std::string command = "client/cli/reigenctl/reigenctl " + arguments + " 2>&1";
+  FILE* pipe = popen(command.c_str(), "r");
+  std::array<char, 4096> bytes;
+  while (const size_t n = fread(bytes.data(), 1, bytes.size(), pipe)) {
+    result.output.append(bytes.data(), n);
+  }
+  const int status = pclose(pipe);
+  if (WIFEXITED(status)) result.code = WEXITSTATUS(status);
+  return result;
+}
+
+class ReigenctlTest : public testing::Test {
+ protected:
+  ReigenctlTest() : base_(std::getenv("TEST_TMPDIR")) {
+    setenv("REIGEN_RUNTIME_DIR", base_.c_str(), 1);
+  }
+  std::string base_;
+};
+
+TEST_F(ReigenctlTest, WithoutAJobItSaysSo) {
+  const Result result = Reigenctl("status");
+  EXPECT_EQ(result.code, 1);
+  EXPECT_THAT(result.output, HasSubstr("no job of yours is running"));
+}
+
+TEST_F(ReigenctlTest, ARunningJobIsShown) {
+  const std::string secret(32, 's');
+  coordinator::CoordinatorChild child("coordinator/reigen-coordinator");
+  launch::ToCoordinator message;
+  launch::CoordinatorStart& start = *message.mutable_start();
+  start.set_job("shown");
+  start.set_secret(secret);
+  start.add_listen_addresses("127.0.0.1");
+  start.set_folder(RuntimeFolderPath(base_, "shown-c"));
+  start.add_hosts()->set_name("a");
+  start.mutable_hosts(0)->add_ranks(0);
+  start.mutable_hosts(0)->add_ranks(1);
+  child.Tell(message);
+  const auto listening = child.Receive();
+  ASSERT_TRUE(listening && listening->has_listening());
+
+  Result result = Reigenctl("status");
+  EXPECT_EQ(result.code, 0) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("job shown: starting: waiting for the worker of host 0 (a)"));
+
+  coordinator::FakeWorker worker(listening->listening().addresses(0), 0);
+  ASSERT_TRUE(worker.Prove(secret)->has_welcome());
+  control::WorkerMessage attached, init;
+  attached.mutable_attached()->set_pid(1);
+  worker.Send(attached);
+  init.mutable_init()->add_ranks(1);
+  worker.Send(init);
+  for (int i = 0; i < 100 && result.output.find("call init") == std::string::npos; ++i) {
+    result = Reigenctl("status --json --job shown");
+  }
+  const auto json = nlohmann::json::parse(result.output);
+  EXPECT_EQ(json["jobs"][0]["state"], "waiting for rank 0 to call init (not called there)");
+  EXPECT_EQ(json["jobs"][0]["awaited"][0]["missing_ranks"][0], 0);
+
+  EXPECT_EQ(Reigenctl("status --job other").code, 1);
+  child.CloseInput();
+  worker.Die();
+  EXPECT_EQ(child.WaitForExit(), 0);
+  EXPECT_EQ(Reigenctl("status").code, 1);
+}
+
+TEST_F(ReigenctlTest, HelpListsWhatWorks) {
+  const Result result = Reigenctl("--help");
+  EXPECT_EQ(result.code, 0);
+  EXPECT_THAT(result.output, HasSubstr("status"));
+  EXPECT_NE(Reigenctl("").code, 0);
+  EXPECT_NE(Reigenctl("dance").code, 0);
+}
+
+}  // namespace
+}  // namespace reigen::ctl
