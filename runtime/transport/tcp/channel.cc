@@ -43,7 +43,17 @@ Status Channel::Read(LinkCore& core) {
       return Unavailable("the connection ended within a message");
     }
   }
+  if (!readable_) SetLowWater();
   return OkStatus();
+}
+
+// Within a large payload a wake-up for every packet costs more than it moves.
+void Channel::SetLowWater() {
+  const size_t wanted = rest_.size() >= 2 * kLowWaterBytes ? kLowWaterBytes : 1;
+  if (wanted == low_water_ || ended_) return;
+  const int value = static_cast<int>(wanted);
+  // Best effort: without it there are only more wake-ups.
+  if (setsockopt(fd_.get(), SOL_SOCKET, SO_RCVLOWAT, &value, sizeof value) == 0) low_water_ = wanted;
 }
 
 // One system call into the payload in hand and, behind it, the read-ahead.

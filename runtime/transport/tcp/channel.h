@@ -55,6 +55,7 @@ class Channel {
   };
 
   StatusOr<size_t> ReadSome();
+  void SetLowWater();
   Status TakeFrames(LinkCore& core);
   void TakePayload(LinkCore& core);
   void FillBatch(LinkCore& core);
@@ -68,6 +69,7 @@ class Channel {
   bool writable_ = true;
   bool hangup_ = false;  // the end of the stream is near: do not trust short reads
   bool ended_ = false;
+  size_t low_water_ = 1;
 
   // Read ahead: bytes [begin_, end_).
   std::array<std::byte, kReadAheadBytes> ahead_;

@@ -8,7 +8,6 @@
 #include "runtime/base/log.h"
 #include "runtime/transport/tcp/address.h"
 #include "runtime/transport/tcp/socket.h"
-#include "runtime/transport/tcp/tcp_limits.h"
 
 namespace reigen::transport {
 namespace {
@@ -107,7 +106,9 @@ void Dialer::GiveUp(const Status& why, Time now) {
   }
   last = Message(why);
   at_ = (at_ + 1) % addresses_.size();
-  if (at_ == 0) retry_at_ = now + kRedialAfter;
+  if (at_ != 0) return;
+  retry_at_ = now + pause_;
+  pause_ = std::min(2 * pause_, kRedialLast);
 }
 
 bool Dialer::AllAuthentic() const {

@@ -17,6 +17,7 @@
 #include "runtime/transport/tcp/greeting.h"
 #include "runtime/transport/tcp/handshake.h"
 #include "runtime/transport/tcp/poller.h"
+#include "runtime/transport/tcp/tcp_limits.h"
 
 namespace reigen::transport {
 
@@ -24,7 +25,7 @@ namespace reigen::transport {
 //
 //   address --socket 0 proved--> all sockets to it, one session --> all welcome
 //        \--refused, silent for kAttemptDeadline, wrong secret--> next address;
-//           after the last one the first again, kRedialAfter later
+//           after the last one the first again, kRedialFirst later, then more
 //
 // A peer that has proved itself may take as long as it likes to welcome.
 //
@@ -69,6 +70,7 @@ class Dialer {
   std::list<Attempt> attempts_;  // by channel
   Time attempt_deadline_;
   Time retry_at_{};
+  Duration pause_ = kRedialFirst;
   std::map<std::string, std::string> failures_;  // by address
 };
 

@@ -52,7 +52,7 @@ void Reception::Progress(Time now) {
       continue;
     } else {
       if (status.ok()) status = DeadlineExceeded("it did not prove itself in time");
-      REIGEN_WARN("dropped a caller: {} peer={}", Message(status), at->name);
+      LogDropped(Message(status), at->name, now);
     }
     at = callers_.erase(at);
   }
@@ -78,7 +78,7 @@ void Reception::Accept(Listener& listener, Time now) {
 
 void Reception::AddCaller(UniqueFd fd, Time now) {
   if (callers_.size() == kMaxGreetings) {
-    REIGEN_WARN("dropped a caller: too many at once peer={}", callers_.front().name);
+    LogDropped("too many at once", callers_.front().name, now);
     callers_.pop_front();
   }
   Caller& caller = callers_.emplace_back();
@@ -92,9 +92,23 @@ void Reception::AddCaller(UniqueFd fd, Time now) {
   if (watch.ok()) {
     caller.watch = std::move(watch).value();
   } else {
-    REIGEN_WARN("dropped a caller: {} peer={}", Message(watch.status()), caller.name);
+    LogDropped(Message(watch.status()), caller.name, now);
     callers_.pop_back();
   }
+}
+
+void Reception::LogDropped(const std::string& why, const std::string& name, Time now) {
+  if (now - log_second_ >= seconds(1)) {
+    if (unwritten_ > 0) REIGEN_WARN("dropped {} more callers", unwritten_);
+    log_second_ = now;
+    lines_ = unwritten_ = 0;
+  }
+  if (lines_ == kDropLinesPerSecond) {
+    ++unwritten_;
+    return;
+  }
+  ++lines_;
+  REIGEN_WARN("dropped a caller: {} peer={}", why, name);
 }
 
 void Reception::Park(Caller& caller) {

@@ -66,6 +66,7 @@ class Reception {
   void Accept(Listener& listener, Time now);
   void AddCaller(UniqueFd fd, Time now);
   void Park(Caller& caller);
+  void LogDropped(const std::string& why, const std::string& name, Time now);
   Status WatchListener(Listener& listener);
 
   Poller& poller_;
@@ -75,6 +76,10 @@ class Reception {
   std::map<int, Session> parked_;
   bool calls_ = false;  // some listener has one
   std::optional<Time> paused_until_;
+
+  Time log_second_{};  // lines written since, and those that were not
+  int lines_ = 0;
+  int unwritten_ = 0;
 };
 
 }  // namespace reigen::transport

@@ -24,8 +24,13 @@ inline constexpr size_t kMaxGreetings = 256;
 // Time for one address of a peer to answer before the next one is tried.
 inline constexpr Duration kAttemptDeadline = seconds(2);
 
-// Between two rounds over the addresses of a peer that is not there yet.
-inline constexpr Duration kRedialAfter = milliseconds(50);
+// Between two rounds over the addresses of a peer that is not there yet: doubled
+// from the first to the second.
+inline constexpr Duration kRedialFirst = milliseconds(20);
+inline constexpr Duration kRedialLast = milliseconds(500);
+
+// Lines in the log about callers that were dropped: strangers must not fill it.
+inline constexpr int kDropLinesPerSecond = 10;
 
 // A socket closed here is read until the peer closes it too, so that what was
 // sent before the end arrives: closing with unread data would reset it.
@@ -44,6 +49,10 @@ inline constexpr size_t kBytesPerTurn = size_t{1} << 20;
 // Read ahead of the frame in hand: room for many small frames at once, while at
 // most so much of a large message is copied twice.
 inline constexpr size_t kReadAheadBytes = 8192;
+
+// Within a large payload the receiver is woken for so many bytes at least. The
+// system never waits for more than the socket's buffer holds.
+inline constexpr size_t kLowWaterBytes = size_t{128} << 10;
 
 // Frames written by one system call, and bytes from which no further is added:
 // what is in a socket's batch cannot move to a socket that is free.
