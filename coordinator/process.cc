@@ -33,6 +33,9 @@ constexpr int kTickMs = 200;
 // Workers that are still connected this long after the End are left to their guards:
 // this process is gone within the ten seconds that a job may take to vanish.
 constexpr seconds kEndTime{8};
+// A sign of life for the launcher, which gives a silent coordinator up after its
+// --coordinator-timeout.
+constexpr seconds kAliveTime{1};
 // Of what the launcher does not read; notices beyond it are dropped.
 constexpr size_t kMaxPendingBytes = size_t{4} << 20;
 
@@ -68,6 +71,7 @@ class Process {
   std::vector<Event> LauncherEvents();
   Status TakeFrames(std::vector<Event>& events);
   bool Over(Time now) const;
+  void ShowLife(Time now);
 
   UniqueFd signals_;
   FrameReader reader_;
@@ -75,6 +79,7 @@ class Process {
   bool launcher_gone_ = false;
   RuntimeFolder folder_;
   std::unique_ptr<Coordinator> coordinator_;
+  Time next_alive_{};
 };
 
 Status Process::Start() {
@@ -181,8 +186,17 @@ bool Process::Over(Time now) const {
   return coordinator_->ended_at() && now - *coordinator_->ended_at() >= kEndTime;
 }
 
+void Process::ShowLife(Time now) {
+  if (now < next_alive_ || writer_.pending_bytes() > 0) return;
+  next_alive_ = now + kAliveTime;
+  launch::FromCoordinator message;
+  message.mutable_alive();
+  writer_.Queue(message.SerializeAsString());
+}
+
 void Process::Loop() {
   while (true) {
+    ShowLife(Now());
     if (!writer_.Flush().ok()) launcher_gone_ = true;
     if (Over(Now())) return;
     Wait();

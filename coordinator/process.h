@@ -1,7 +1,7 @@
 // The process around a Coordinator: its folder, its pipes to the launcher, its end.
 //
 //   stdin --CoordinatorStart, HostLost, Interrupt; end = the launcher is dead
-//   stdout <-- Listening, EpochBegun, Notice, Verdict
+//   stdout <-- Listening, EpochBegun, Notice, Verdict, Alive
 //
 // Threads: the calling one owns everything; gRPC and the log have their own.
 // Errors:  what keeps it from starting is a Verdict for the launcher, too.

@@ -58,7 +58,7 @@ std::optional<launch::FromCoordinator> CoordinatorChild::Receive() {
 std::optional<launch::FromCoordinator> CoordinatorChild::ReceiveNoNotice() {
   while (true) {
     auto message = Receive();
-    if (!message || !message->has_notice()) return message;
+    if (!message || (!message->has_notice() && !message->has_alive())) return message;
   }
 }
 

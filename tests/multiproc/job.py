@@ -109,6 +109,7 @@ class Job:
         while True:
             chunk = stream.read1(65536)
             if not chunk:
+                stream.close()
                 return
             data.extend(chunk)
 

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -29,6 +30,12 @@ constexpr int kIdlePollMs = 1000;
 Duration FromSeconds(double s, double otherwise) {
   return std::chrono::duration_cast<Duration>(
       std::chrono::duration<double>(s > 0 ? s : otherwise));
+}
+
+std::string SecondsText(Duration d) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g s", ToSeconds(d));
+  return text;
 }
 
 // The signals arrive by a descriptor. SIGPIPE is EPIPE where it belongs.
@@ -104,8 +111,7 @@ void Guard::Loop() {
 
 bool Guard::Step(Time now) {
   if (phase_ == Phase::kServing && now >= beat_deadline_) {
-    BeginEnd(ready_ ? "the worker has stopped (no heartbeat for " +
-                          std::to_string(ToSeconds(dead_after_)).substr(0, 4) + " s)"
+    BeginEnd(ready_ ? "the worker has stopped: no heartbeat for " + SecondsText(dead_after_)
                     : "the worker did not start in time",
              /*lost=*/true, now);
   }

@@ -1,6 +1,7 @@
 #include "client/cli/reigenrun/job_watch.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -11,23 +12,35 @@ std::string WithLastWords(const std::string& text, const std::string& last_words
   return last_words.empty() ? text : text + "; its last words:\n" + last_words;
 }
 
+std::string SecondsText(Duration d) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g s", ToSeconds(d));
+  return text;
+}
+
 void Append(Actions* to, Actions more) {
   for (Action& a : more) to->push_back(std::move(a));
 }
 
 }  // namespace
 
-JobWatch::Limits JobWatch::Limits::Scaled(double scale, double start_seconds) {
-  const auto scaled = [&](double s) {
-    return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(s * scale));
+JobWatch::Limits JobWatch::Limits::Scaled(double scale,
+                                          const launch::JobOptions& scaled_already) {
+  const auto of = [](double s) {
+    return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(s));
   };
-  return {scaled(start_seconds), scaled(2), scaled(4), scaled(9)};
+  return {of(scaled_already.start_timeout_seconds()), of(2 * scale),
+          of(scaled_already.coordinator_timeout_seconds()), of(4 * scale), of(9 * scale)};
 }
 
 JobWatch::JobWatch(std::vector<std::string> host_names, Limits limits, Time now)
-    : limits_(limits), start_deadline_(now + limits.start) {
-  for (std::string& name : host_names) hosts_.push_back({std::move(name)});
+    : limits_(limits),
+      start_deadline_(now + limits.start),
+      silence_deadline_(now + std::max(limits.silence, limits.start)) {
+  for (std::string& name : host_names) hosts_.push_back({.name = std::move(name)});
 }
+
+void JobWatch::OnCoordinatorAlive(Time now) { silence_deadline_ = now + limits_.silence; }
 
 Actions JobWatch::OnHostReady(int host) {
   if (hosts_[host].state == HostState::kStarting) hosts_[host].state = HostState::kReady;
@@ -149,6 +162,13 @@ Actions JobWatch::OnTime(Time now) {
       Append(&actions, Lose(static_cast<int>(h), "it did not come up in time (--start-timeout)", now));
     }
   }
+  if (!verdict_ && now >= silence_deadline_) {
+    actions.push_back({.kind = Action::Kind::kKillCoordinator});
+    Append(&actions, Decide(kCodeCoordinatorLost,
+                            "the coordinator has stopped: no sign of life for " +
+                                SecondsText(limits_.silence),
+                            -1, /*stop_now=*/true, now));
+  }
   if (!verdict_ && own_ && now >= own_deadline_) {
     Append(&actions, Decide(own_->code(), own_->reason(), own_->host(), /*stop_now=*/true, now));
   }
@@ -193,6 +213,7 @@ Time JobWatch::deadline() const {
     });
     if (starting) next = std::min(next, start_deadline_);
     if (own_) next = std::min(next, own_deadline_);
+    next = std::min(next, silence_deadline_);
   } else {
     if (!stopped_) next = std::min(next, stop_deadline_);
     if (!killed_) next = std::min(next, kill_deadline_);

@@ -4,7 +4,7 @@
 //   running --verdict of the coordinator, or the launcher's own (*)--> ending
 //   ending  --every host and the coordinator have closed, or too late--> finished
 //
-//   (*) the coordinator is lost (72), or does not answer within kAnswerLimit what
+//   (*) the coordinator is lost or silent (72), or does not answer within `answer` what
 //       it was told: a lost host (71), a signal (128 + n)
 //
 // Threads: one owner.
@@ -45,14 +45,16 @@ class JobWatch {
   struct Limits {
     Duration start = seconds(30);
     Duration answer = seconds(2);  // of the coordinator, to what it is told
+    Duration silence = seconds(8);  // of the coordinator, which shows life every second
     Duration stop = seconds(4);    // after the verdict: guards are told to stop
     Duration kill = seconds(9);    // after the verdict: whatever is left here is killed
-    static Limits Scaled(double scale, double start_seconds);
+    static Limits Scaled(double scale, const launch::JobOptions& scaled_already);
   };
 
   JobWatch(std::vector<std::string> host_names, Limits limits, Time now);
 
-  // The guards have been told to start: from now on they have `limits.start`.
+  // Any message of it.
+  void OnCoordinatorAlive(Time now);
   Actions OnHostReady(int host);
   // The guard says that its worker died or stopped. `last_words`: what the remote
   // shell or the daemons there said last on stderr.
@@ -93,6 +95,7 @@ class JobWatch {
   std::vector<Host> hosts_;
   Limits limits_;
   Time start_deadline_;
+  Time silence_deadline_;
   bool coordinator_closed_ = false;
   bool coordinator_told_to_close_ = false;
   bool interrupted_ = false;

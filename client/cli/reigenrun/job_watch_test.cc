@@ -116,6 +116,7 @@ TEST_F(JobWatchTest, WithoutAnswerTheLauncherDecides) {
 
 TEST_F(JobWatchTest, HostsThatDoNotComeUpAreNamed) {
   watch_.OnHostReady(0);
+  watch_.OnCoordinatorAlive(Time{} + seconds(29));
   EXPECT_EQ(watch_.deadline(), Time{} + seconds(30));
   const Actions actions = watch_.OnTime(Time{} + seconds(30));
   ASSERT_EQ(actions.size(), 1u);
@@ -132,6 +133,19 @@ TEST_F(JobWatchTest, ALostCoordinatorStopsAllAtOnce) {
   EndHost(0);
   EXPECT_EQ(Count(EndHost(1), Kind::kCloseCoordinator), 0);
   EXPECT_TRUE(watch_.finished());
+}
+
+TEST_F(JobWatchTest, ASilentCoordinatorIsLost) {
+  BothReady();
+  watch_.OnCoordinatorAlive(now_);
+  EXPECT_EQ(watch_.deadline(), now_ + seconds(8));
+  now_ += seconds(7);
+  watch_.OnCoordinatorAlive(now_);
+  EXPECT_TRUE(watch_.OnTime(now_ + seconds(7)).empty());
+  const Actions actions = watch_.OnTime(now_ + seconds(8));
+  EXPECT_EQ(Count(actions, Kind::kKillCoordinator), 1);
+  EXPECT_EQ(Count(actions, Kind::kStopHost), 2);
+  EXPECT_EQ(watch_.verdict().code(), 72);
 }
 
 TEST_F(JobWatchTest, TheFirstSignalAsksTheSecondHurries) {

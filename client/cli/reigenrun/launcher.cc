@@ -18,15 +18,6 @@ namespace {
 constexpr int kThrottledPollMs = 20;
 constexpr int kLongestPollMs = 1000;
 
-UniqueFd BlockSignals() {
-  signal(SIGPIPE, SIG_IGN);
-  sigset_t set;
-  sigemptyset(&set);
-  for (int s : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, s);
-  sigprocmask(SIG_BLOCK, &set, nullptr);
-  return UniqueFd(signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC));
-}
-
 std::vector<std::string> NamesOf(const Plan& plan) {
   std::vector<std::string> names;
   for (const HostPlan& h : plan.hosts) names.push_back(h.placed.name);
@@ -41,18 +32,24 @@ std::string LastWords(const ChildLink* link, const Tail& log) {
 
 }  // namespace
 
-Launcher::Launcher(Plan plan, JobNames names, Settings settings,
+UniqueFd BlockSignals() {
+  signal(SIGPIPE, SIG_IGN);
+  sigset_t set;
+  sigemptyset(&set);
+  for (int s : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, s);
+  sigprocmask(SIG_BLOCK, &set, nullptr);
+  return UniqueFd(signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC));
+}
+
+Launcher::Launcher(Plan plan, JobNames names, Settings settings, UniqueFd signals,
                    std::unique_ptr<OutputRouter> router)
     : plan_(std::move(plan)),
       names_(std::move(names)),
       settings_(std::move(settings)),
       router_(std::move(router)),
       watch_(NamesOf(plan_),
-             JobWatch::Limits::Scaled(settings_.timeout_scale,
-                                      plan_.job_options.start_timeout_seconds() /
-                                          settings_.timeout_scale),
-             Now()),
-      signals_(BlockSignals()),
+             JobWatch::Limits::Scaled(settings_.timeout_scale, plan_.job_options), Now()),
+      signals_(std::move(signals)),
       guards_(plan_.hosts.size()),
       guard_closed_(plan_.hosts.size(), false),
       host_logs_(plan_.hosts.size()) {}
@@ -135,7 +132,9 @@ void Launcher::TakeFromCoordinator() {
   for (const std::string& line : coordinator_->TakeErrorLines()) router_->Note(line);
   for (const std::string& bytes : coordinator_->TakeFrames()) {
     launch::FromCoordinator message;
-    if (message.ParseFromString(bytes)) OnMessage(message);
+    if (!message.ParseFromString(bytes)) continue;
+    watch_.OnCoordinatorAlive(Now());
+    OnMessage(message);
   }
   if (!coordinator_->closed()) return;
   coordinator_closed_ = true;

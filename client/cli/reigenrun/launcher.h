@@ -22,6 +22,10 @@
 
 namespace reigen::run {
 
+// SIGINT, SIGTERM and SIGHUP come by the descriptor that is returned; SIGPIPE is an
+// error where it belongs. Before any thread is started: they inherit it.
+UniqueFd BlockSignals();
+
 class Launcher {
  public:
   struct Settings {
@@ -30,10 +34,11 @@ class Launcher {
     double timeout_scale = 1;
   };
 
-  Launcher(Plan plan, JobNames names, Settings settings, std::unique_ptr<OutputRouter> router);
+  // `signals` of BlockSignals(): any of them ends the job.
+  Launcher(Plan plan, JobNames names, Settings settings, UniqueFd signals,
+           std::unique_ptr<OutputRouter> router);
 
-  // The exit code of the launcher. SIGINT, SIGTERM and SIGHUP are blocked from here
-  // on and end the job.
+  // The exit code of the launcher.
   int Run();
 
  private:

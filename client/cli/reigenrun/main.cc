@@ -22,6 +22,7 @@
 #include "runtime/base/interfaces.h"
 #include "runtime/base/runtime_folder.h"
 #include "runtime/base/status.h"
+#include "runtime/base/unique_fd.h"
 
 namespace reigen::run {
 namespace {
@@ -73,6 +74,7 @@ StatusOr<int> RunJob(const Options& options) {
   REIGEN_ASSIGN_OR_RETURN(Plan plan, MakePlan(options, hostfile_text, around));
   REIGEN_ASSIGN_OR_RETURN(const double scale, ParseTimeoutScale(FindVariable(
                                                   around.environment, "REIGEN_TIMEOUT_SCALE")));
+  UniqueFd signals = BlockSignals();
   REIGEN_ASSIGN_OR_RETURN(
       std::unique_ptr<OutputRouter> router,
       OutputRouter::Create(plan.size, options.output_folder, options.timestamps));
@@ -84,7 +86,7 @@ StatusOr<int> RunJob(const Options& options) {
                     {.coordinator_path = coordinator_path,
                      .verbose = options.verbose,
                      .timeout_scale = scale},
-                    std::move(router));
+                    std::move(signals), std::move(router));
   return launcher.Run();
 }
 
