@@ -188,7 +188,7 @@ void TestJob::Take(int host, const launch::FromGuard& message) {
       outcome_.worker_lost[host] = message.done().worker_lost();
       outcome_.log += "guard of host " + std::to_string(host) + ": " + message.done().reason() + "\n";
       break;
-    case launch::FromGuard::KIND_NOT_SET:
+    default:
       break;
   }
 }
