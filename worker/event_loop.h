@@ -26,7 +26,7 @@ class EventLoop {
 
   static StatusOr<std::unique_ptr<EventLoop>> Make();
 
-  // Level-triggered; `events` as EPOLLIN. The caller keeps the descriptor.
+  // `events` as EPOLLIN, level-triggered unless EPOLLET is among them. The caller keeps the descriptor.
   Status Add(int fd, uint32_t events, Callback callback);
   void Remove(int fd);
 

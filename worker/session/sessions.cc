@@ -120,20 +120,21 @@ void Sessions::Attach(int local, pid_t pid, UniqueFd socket) {
       return;  // nothing of it counts yet; a dead process is seen by its parent
     }
     sessions_[local] = session;
-    const auto add = [this](int fd, std::function<void()> call) {
-      return loop_->Add(fd, EPOLLIN, [call = std::move(call)](uint32_t) { call(); });
-    };
-    Status watched = add(session->socket(), [this, local] { OnSocket(local); });
-    if (watched.ok()) watched = add(session->pidfd(), [this, local] { OnPidfd(local); });
-    if (watched.ok()) {
-      watched = add(session->wake_fd(), [fd = session->wake_fd()] {
-        eventfd_t count = 0;
-        (void)eventfd_read(fd, &count);  // its queue is looked at in each turn
-      });
-    }
+    Status watched = Watch(*session);
     handler_->OnAttached(local);
     if (!watched.ok()) Break(local, Message(watched));
   });
+}
+
+Status Sessions::Watch(const Session& session) {
+  const int local = session.local();
+  REIGEN_RETURN_IF_ERROR(
+      loop_->Add(session.socket(), EPOLLIN, [this, local](uint32_t) { OnSocket(local); }));
+  REIGEN_RETURN_IF_ERROR(
+      loop_->Add(session.pidfd(), EPOLLIN, [this, local](uint32_t) { OnPidfd(local); }));
+  // Each write is an edge: it ends the wait, and each turn looks at the queues. Never
+  // read: the trainer can make a read of what it shares block.
+  return loop_->Add(session.wake_fd(), EPOLLIN | EPOLLET, [](uint32_t) {});
 }
 
 // --- traffic -------------------------------------------------------------------------

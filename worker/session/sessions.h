@@ -84,6 +84,7 @@ class Sessions {
   void OnStranger(UniqueFd socket, const PeerIdentity& peer, const local::Hello& hello);
   std::string WhyRefused(const PeerIdentity& peer, const local::Hello& hello, int local) const;
   void Attach(int local, pid_t pid, UniqueFd socket);
+  Status Watch(const Session& session);
   void OnSocket(int local);
   void OnPidfd(int local);
   void Handle(Session& session, const TrainerPacket& packet);
