@@ -106,7 +106,7 @@ void EngineImpl::Progress(Time) {
 
 // True if a bucket ended (or scratch came back), so that others may go on.
 bool EngineImpl::AdvanceAll() {
-  const size_t given_back = context_.scratch.given_back();
+  const size_t returns = context_.returns;
   const size_t work_out = context_.work_out;
   Runs ended;
   for (auto it = runs_.begin(); it != runs_.end();) {
@@ -120,7 +120,7 @@ bool EngineImpl::AdvanceAll() {
   for (const auto& run : ended) tell.push_back(run.get());
   ended_.splice(ended_.end(), ended);
   for (const Run* run : tell) run->CallDone();
-  return any || context_.scratch.given_back() != given_back || context_.work_out != work_out;
+  return any || context_.returns != returns || context_.work_out != work_out;
 }
 
 void EngineImpl::Leave(const Run& run) {

@@ -113,11 +113,19 @@ bool NetworkRun::StartLane(Lane& lane) {
   return true;
 }
 
+// Both or none.
 bool NetworkRun::TakeBuffers(Lane& lane) {
-  for (LaneBuffer& buffer : lane.buffers) {
-    if (buffer.memory == nullptr) buffer.memory = TakeBuffer();
+  if (lane.buffers[0].memory != nullptr) return true;  // kept from the last segment
+  std::byte* const first = TakeBuffer();
+  if (first == nullptr) return false;
+  std::byte* const second = TakeBuffer();
+  if (second == nullptr) {
+    context().scratch.GiveBack(first);
+    return false;
   }
-  return lane.buffers[0].memory != nullptr && lane.buffers[1].memory != nullptr;
+  lane.buffers[0].memory = first;
+  lane.buffers[1].memory = second;
+  return true;
 }
 
 std::byte* NetworkRun::TakeBuffer() {
@@ -127,11 +135,12 @@ std::byte* NetworkRun::TakeBuffer() {
 }
 
 void NetworkRun::GiveBackIfIdle(Lane& lane) {
+  if (lane.buffers[0].memory == nullptr || !lane.idle()) return;
   for (LaneBuffer& buffer : lane.buffers) {
-    if (buffer.memory == nullptr || buffer.users > 0) continue;
     context().scratch.GiveBack(buffer.memory);
     buffer.memory = nullptr;
   }
+  ++context().returns;
 }
 
 void NetworkRun::AdvanceLane(Lane& lane) {

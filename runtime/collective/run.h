@@ -21,6 +21,7 @@ struct RunContext {
   Posts posts;
   WorkExecutor& executor;
   size_t work_out = 0;  // given to the executor, `done` not yet called
+  size_t returns = 0;   // of scratch that was used: others may go on
 };
 
 // A bucket that runs. Subclasses say what there is to do; this part knows when it

@@ -64,7 +64,6 @@ std::byte* Scratch::TakeSurplus(size_t bytes) {
 void Scratch::GiveBack(std::byte* memory) {
   const size_t erased = taken_.erase(static_cast<size_t>(memory - memory_.data()));
   REIGEN_CHECK(erased == 1, "scratch that was not taken");
-  ++given_back_;
 }
 
 }  // namespace reigen::collective

@@ -35,7 +35,6 @@ class Scratch {
   std::byte* TakeFromWindow(uint32_t stream, size_t bytes);
   std::byte* TakeSurplus(size_t bytes);
   void GiveBack(std::byte* memory);
-  size_t given_back() const { return given_back_; }  // how often, so far
 
   static constexpr size_t kAlign = 64;
   static constexpr size_t Rounded(size_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
@@ -50,7 +49,6 @@ class Scratch {
   size_t WindowsEnd() const;
 
   std::span<std::byte> memory_;
-  size_t given_back_ = 0;
   std::map<size_t, size_t> taken_;     // begin -> end
   std::map<uint32_t, Range> windows_;  // by stream
 };
