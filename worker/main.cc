@@ -1,5 +1,6 @@
 // The program of a host: `guard` is what the launcher starts there, `serve` is the
 // worker proper, started by the guard.
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -18,6 +19,7 @@ int main(int argc, char** argv) {
         .Run();
   }
   if (argc == 4 && std::strcmp(argv[1], "serve") == 0 && std::strcmp(argv[2], "--folder") == 0) {
+    prctl(PR_SET_NAME, "reigen-worker");  // /proc/self/exe gave it the name "exe"
     const int code = reigen::worker::ServeMain(argv[3]);
     // Threads of gRPC may still be closing the last stream: its static objects must
     // not be destroyed under them, as `return` would do.

@@ -1,4 +1,5 @@
 // reigenrun: starts a training job, watches it and ends it.
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -90,6 +91,15 @@ StatusOr<int> RunJob(const Options& options) {
   return launcher.Run();
 }
 
+// A pipe must not become the stdout of a launcher that was started without one.
+void OpenStandardDescriptors() {
+  int fd;
+  do {
+    fd = open("/dev/null", O_RDWR);
+  } while (fd >= 0 && fd <= STDERR_FILENO);
+  if (fd > STDERR_FILENO) close(fd);
+}
+
 int Main(const std::vector<std::string>& arguments) {
   const StatusOr<Parsed> parsed = ParseOptions(arguments);
   if (!parsed.ok()) {
@@ -112,6 +122,12 @@ int Main(const std::vector<std::string>& arguments) {
 }
 
 }  // namespace
+
+int Run(int argc, char** argv) {
+  OpenStandardDescriptors();
+  return Main({argv + 1, argv + argc});
+}
+
 }  // namespace reigen::run
 
-int main(int argc, char** argv) { return reigen::run::Main({argv + 1, argv + argc}); }
+int main(int argc, char** argv) { return reigen::run::Run(argc, argv); }
