@@ -69,15 +69,14 @@ std::vector<std::string> FuzzSeeds() {
 }  // namespace reigen
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace reigen;
-  worker::Intake intake;
-  const std::vector<worker::ArenaView> arenas = {{g_arena, sizeof g_arena}};
-  std::vector<worker::IncomingRequest> ready;
-  for (size_t at = 0; at + sizeof(local::Slot) <= size; at += sizeof(local::Slot)) {
-    local::Slot slot;
+  reigen::worker::Intake intake;
+  const std::vector<reigen::worker::ArenaView> arenas = {{reigen::g_arena, sizeof reigen::g_arena}};
+  std::vector<reigen::worker::IncomingRequest> ready;
+  for (size_t at = 0; at + sizeof(reigen::local::Slot) <= size; at += sizeof(reigen::local::Slot)) {
+    reigen::local::Slot slot;
     std::memcpy(slot.bytes, data + at, sizeof slot);
     if (!intake.Feed(slot, arenas, ready).ok()) break;
   }
-  for (const worker::IncomingRequest& incoming : ready) CheckRequest(incoming);
+  for (const reigen::worker::IncomingRequest& incoming : ready) reigen::CheckRequest(incoming);
   return 0;
 }

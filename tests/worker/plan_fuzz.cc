@@ -12,10 +12,8 @@
 #include "tests/fuzz/fuzz.h"
 #include "worker/core/worker_core.h"
 
-namespace reigen {
+namespace reigen::worker {
 namespace {
-
-using namespace worker;
 
 std::byte g_memory[2][64];
 
@@ -106,10 +104,11 @@ class Case {
 };
 
 }  // namespace
+}  // namespace reigen::worker
 
 // Each message with one byte of its length before it.
-std::vector<std::string> FuzzSeeds() {
-  const std::string planned = Planned().SerializeAsString();
+std::vector<std::string> reigen::FuzzSeeds() {
+  const std::string planned = worker::Planned().SerializeAsString();
   control::CoordinatorMessage end;
   end.mutable_end()->set_reason("over");
   const std::string ended = end.SerializeAsString();
@@ -119,16 +118,13 @@ std::vector<std::string> FuzzSeeds() {
   return {framed(planned) + framed(ended), framed(ended) + framed(planned)};
 }
 
-}  // namespace reigen
-
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace reigen;
-  FuzzInput input(data, size);
-  Case under_test;
+  reigen::FuzzInput input(data, size);
+  reigen::worker::Case under_test;
   while (!input.empty()) {
-    control::CoordinatorMessage message;
+    reigen::control::CoordinatorMessage message;
     if (!message.ParseFromString(input.Bytes(input.Byte()))) continue;
-    under_test.Step(worker::FromCoordinator{std::move(message)});
+    under_test.Step(reigen::worker::FromCoordinator{std::move(message)});
   }
   return 0;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -166,23 +167,35 @@ int Waits(ScriptedTrainer& trainer, const Self& self) {
   return 0;
 }
 
+// -1: it is not there, or is no number.
+int NumberOf(const char* variable) {
+  const char* text = std::getenv(variable);
+  int number = -1;
+  if (text != nullptr) std::from_chars(text, text + std::strlen(text), number);
+  return number;
+}
+
+int RunMode(const std::string& name) {
+  const std::map<std::string, int (*)(ScriptedTrainer&, const Self&)> modes = {
+      {"sum", Sum},
+      {"latency", Latency},
+      {"mismatch", Mismatch},
+      {"bad_record", BadRecord},
+      {"killed", Killed},
+      {"exits", ExitsWithoutShutdown},
+      {"leaves", LeavesEarly},
+      {"inits_twice", InitsTwice},
+      {"never_inits", NeverInits},
+      {"waits", Waits},
+  };
+  const auto mode = modes.find(name);
+  const char* socket = std::getenv("REIGEN_SOCKET");
+  if (mode == modes.end() || socket == nullptr) return 2;
+  ScriptedTrainer trainer(seconds(20));
+  return mode->second(trainer, Self{NumberOf("REIGEN_RANK"), NumberOf("REIGEN_SIZE"), socket});
+}
+
 }  // namespace
 }  // namespace reigen::worker
 
-int main(int argc, char** argv) {
-  using namespace reigen::worker;
-  const std::map<std::string, int (*)(ScriptedTrainer&, const Self&)> modes = {
-      {"sum", Sum},           {"latency", Latency},
-      {"mismatch", Mismatch}, {"bad_record", BadRecord},
-      {"killed", Killed},     {"exits", ExitsWithoutShutdown},
-      {"leaves", LeavesEarly}, {"inits_twice", InitsTwice},
-      {"never_inits", NeverInits}, {"waits", Waits},
-  };
-  const auto mode = modes.find(argc > 1 ? argv[1] : "");
-  const char* rank = std::getenv("REIGEN_RANK");
-  const char* size = std::getenv("REIGEN_SIZE");
-  const char* socket = std::getenv("REIGEN_SOCKET");
-  if (mode == modes.end() || rank == nullptr || size == nullptr || socket == nullptr) return 2;
-  ScriptedTrainer trainer(reigen::seconds(20));
-  return mode->second(trainer, Self{std::atoi(rank), std::atoi(size), socket});
-}
+int main(int argc, char** argv) { return reigen::worker::RunMode(argc > 1 ? argv[1] : ""); }

@@ -6,17 +6,17 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <optional>
-#include <thread>
 
 #include "runtime/base/interfaces.h"
 #include "runtime/base/unique_fd.h"
 
 namespace reigen::worker {
 namespace {
+
+constexpr Duration kBetweenRounds = milliseconds(100);
 
 struct SocketAddress {
   sockaddr_storage storage{};
@@ -61,8 +61,18 @@ StatusOr<std::string> LocalAddressOf(int socket) {
   return std::string(host);
 }
 
+// Waits for `socket` (-1: for nothing else) or until told to give up: then Aborted.
+Status WaitWritable(int socket, int stop_fd, Duration limit) {
+  const auto limit_ms = std::chrono::ceil<milliseconds>(limit).count();
+  pollfd fds[] = {{socket, POLLOUT, 0}, {stop_fd, POLLIN, 0}};
+  const int ready = poll(fds, 2, static_cast<int>(limit_ms));
+  if (fds[1].revents != 0) return Aborted("told to give up");
+  return ready > 0 ? OkStatus() : DeadlineExceeded("no answer");
+}
+
 // Connects and hangs up; the local address it was from.
-StatusOr<std::string> Probe(const SocketAddress& to, const SocketAddress* from, Duration limit) {
+StatusOr<std::string> Probe(const SocketAddress& to, const SocketAddress* from,
+                            const ReachOptions& options) {
   UniqueFd socket(::socket(to.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket.valid()) return ErrnoStatus(StatusCode::kUnavailable, "socket");
   if (from != nullptr && bind(socket.get(), from->generic(), from->size) != 0) {
@@ -71,11 +81,7 @@ StatusOr<std::string> Probe(const SocketAddress& to, const SocketAddress* from, 
   if (connect(socket.get(), to.generic(), to.size) != 0 && errno != EINPROGRESS) {
     return ErrnoStatus(StatusCode::kUnavailable, "connect");
   }
-  pollfd ready{socket.get(), POLLOUT, 0};
-  const auto limit_ms = std::chrono::duration_cast<milliseconds>(limit).count();
-  if (poll(&ready, 1, static_cast<int>(std::max<int64_t>(limit_ms, 1))) <= 0) {
-    return DeadlineExceeded("no answer");
-  }
+  REIGEN_RETURN_IF_ERROR(WaitWritable(socket.get(), options.stop_fd, options.per_address));
   int error = 0;
   socklen_t size = sizeof error;
   getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
@@ -117,7 +123,7 @@ StatusOr<Reached> ReachCoordinator(const ReachOptions& options, Time deadline) {
           if (from->storage.ss_family != to.storage.ss_family) continue;
         }
         const StatusOr<std::string> local =
-            Probe(to, from.has_value() ? &*from : nullptr, options.per_address);
+            Probe(to, from.has_value() ? &*from : nullptr, options);
         if (local.ok()) {
           const std::string why =
               options.networks.empty() ? "the kernel's way to" : "the chosen network reaches";
@@ -125,6 +131,7 @@ StatusOr<Reached> ReachCoordinator(const ReachOptions& options, Time deadline) {
                          InterfaceOf(*local) + " (" + *local + "): " + why + " coordinator " +
                              coordinator};
         }
+        if (local.status().code() == StatusCode::kAborted) return local.status();
         failures += (failures.empty() ? "" : "; ") + coordinator +
                     (source.empty() ? "" : " from " + source) + ": " + Message(local.status());
       }
@@ -133,7 +140,9 @@ StatusOr<Reached> ReachCoordinator(const ReachOptions& options, Time deadline) {
       return DeadlineExceeded("host " + options.host_name +
                               " does not reach the coordinator: " + failures);
     }
-    std::this_thread::sleep_for(milliseconds(100));
+    // A coordinator that is only starting refuses at once.
+    const Status status = WaitWritable(-1, options.stop_fd, kBetweenRounds);
+    if (status.code() == StatusCode::kAborted) return status;
   }
 }
 

@@ -21,6 +21,7 @@ struct ReachOptions {
   std::vector<std::string> networks;               // names or CIDRs; empty: any
   std::string host_name;
   Duration per_address = seconds(2);
+  int stop_fd = -1;  // readable: give up
 };
 
 // Tries each address in turn by a TCP connection, from each address in `networks` if
@@ -28,7 +29,8 @@ struct ReachOptions {
 //
 // Blocks: not on the loop's thread.
 // Errors: networks that this host lacks: NotFound, naming host and network. Nothing
-//         answers: DeadlineExceeded, with each address and its last error.
+//         answers: DeadlineExceeded, with each address and its last error. Told to
+//         give up: Aborted.
 StatusOr<Reached> ReachCoordinator(const ReachOptions& options, Time deadline);
 
 }  // namespace reigen::worker

@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 
 #include <string>
@@ -72,6 +73,17 @@ TEST(ReachTest, SilenceEndsAtTheDeadlineAndNamesTheAddresses) {
       Now() + milliseconds(250));
   EXPECT_EQ(reached.status().code(), StatusCode::kDeadlineExceeded);
   EXPECT_NE(Message(reached.status()).find(dead.address), std::string::npos);
+}
+
+TEST(ReachTest, GivesUpWhenTold) {
+  const Bound dead = Bind(false);
+  const UniqueFd stop(eventfd(1, EFD_CLOEXEC));
+  const auto reached = ReachCoordinator({.coordinator_addresses = {dead.address},
+                                         .networks = {},
+                                         .host_name = "h",
+                                         .stop_fd = stop.get()},
+                                        Now() + seconds(60));
+  EXPECT_EQ(reached.status().code(), StatusCode::kAborted);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "worker/serve/server.h"
 
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -34,10 +35,13 @@ Server::Server(Options options)
     : options_(std::move(options)),
       ranks_(options_.start.host().ranks().begin(), options_.start.host().ranks().end()),
       core_(WorkerCore::Options{.host = options_.start.host().host(), .ranks = ranks_}),
+      stop_reaching_(eventfd(0, EFD_CLOEXEC)),
       heartbeat_(kGuardBeat),
       reported_(ranks_.size(), false) {}
 
 Server::~Server() {
+  (void)eventfd_write(stop_reaching_.get(), 1);
+  if (reaching_.joinable()) reaching_.join();
   link_.reset();
   network_.reset();  // no bucket uses a session's memory after this
   sessions_.reset();
@@ -63,7 +67,7 @@ Status Server::SetUp() {
       loop_.get(), executor_.get(), static_cast<SessionHandler*>(this));
   REIGEN_RETURN_IF_ERROR(sessions_->Listen(options_.folder + "/worker.sock"));
   REIGEN_RETURN_IF_ERROR(
-      loop_->Add(reached_->fd(), EPOLLIN, [this](uint32_t) { OnReached(); }));
+      loop_->Add(reached_.fd(), EPOLLIN, [this](uint32_t) { OnReached(); }));
   StartReaching();
   return OkStatus();
 }
@@ -74,12 +78,11 @@ void Server::StartReaching() {
       .coordinator_addresses = {start.coordinator_addresses().begin(),
                                 start.coordinator_addresses().end()},
       .networks = {start.networks().begin(), start.networks().end()},
-      .host_name = start.host().name()};
+      .host_name = start.host().name(),
+      .stop_fd = stop_reaching_.get()};
   const Time deadline = Now() + Seconds(std::max(start.options().start_timeout_seconds(), 1.0));
-  // Not joined: it ends with the process, whatever it waits for.
-  std::thread([options, deadline, mailbox = reached_] {
-    mailbox->Push(ReachCoordinator(options, deadline));
-  }).detach();
+  reaching_ = std::thread(
+      [this, options, deadline] { reached_.Push(ReachCoordinator(options, deadline)); });
 }
 
 int Server::Run() {

@@ -7,12 +7,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "proto/launch/launch.pb.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/mailbox.h"
 #include "runtime/base/status.h"
+#include "runtime/base/unique_fd.h"
 #include "runtime/collective/executor.h"
 #include "worker/coordinator_link/coordinator_link.h"
 #include "worker/coordinator_link/reach.h"
@@ -108,8 +110,9 @@ class Server : private SessionHandler {
   WorkerCore core_;
   std::deque<Event> events_;  // for the core
 
-  using ReachMailbox = Mailbox<StatusOr<Reached>>;
-  std::shared_ptr<ReachMailbox> reached_ = std::make_shared<ReachMailbox>();
+  UniqueFd stop_reaching_;
+  Mailbox<StatusOr<Reached>> reached_;
+  std::thread reaching_;
   std::vector<std::string> link_addresses_;
   std::string network_reason_;
 

@@ -28,7 +28,7 @@ Duration Seconds(double seconds) {
 // --- the coordinator ---------------------------------------------------------------
 
 void Server::OnReached() {
-  for (const StatusOr<Reached>& reached : reached_->Drain()) {
+  for (const StatusOr<Reached>& reached : reached_.Drain()) {
     if (phase_ != Phase::kReaching) return;
     Status status = reached.status();
     if (status.ok()) status = OpenNetwork(*reached);
