@@ -43,6 +43,15 @@ struct Frame {
   }
 };
 
+// Where a credit wants its bytes, for transports whose sender writes them there by
+// itself (RDMA). Such a transport carries it beside the header of a credit.
+inline constexpr size_t kMaxRails = 8;  // network ports of a host
+struct Place {
+  uint64_t address = 0;
+  std::array<uint32_t, kMaxRails> keys{};  // by port of the receiver
+  uint32_t slot = 0;                       // the receiver's, told to it when all is written
+};
+
 inline constexpr size_t kFrameBytes = 48;
 using FrameBytes = std::array<std::byte, kFrameBytes>;
 

@@ -70,6 +70,11 @@ std::optional<OutFrame> LinkCore::NextFrame(bool channel_zero) {
     Send& send = sends_.at(out.frame.tag);
     send.state = SendState::kWriting;
     out.payload = send.data;
+    out.place = send.place;
+    out.pinned = send.pinned;
+  } else if (out.frame.kind == FrameKind::kCredit) {
+    const auto recv = recvs_.find(out.frame.tag);
+    if (recv != recvs_.end()) out.target = recv->second.data;
   }
   const SlotsIn::Acks acks = slots_in_.TakeAcks();
   out.frame.acks = acks.count;
@@ -77,7 +82,7 @@ std::optional<OutFrame> LinkCore::NextFrame(bool channel_zero) {
   return out;
 }
 
-StatusOr<std::span<std::byte>> LinkCore::OnFrame(const Frame& frame) {
+StatusOr<std::span<std::byte>> LinkCore::OnFrame(const Frame& frame, const Place& place) {
   REIGEN_RETURN_IF_ERROR(status_);
   REIGEN_RETURN_IF_ERROR(slots_out_.Acknowledge(frame.ack_stream, frame.acks));
   Status status;
@@ -87,7 +92,7 @@ StatusOr<std::span<std::byte>> LinkCore::OnFrame(const Frame& frame) {
     case FrameKind::kData:
       return OnData(frame);
     case FrameKind::kCredit:
-      status = OnCredit(frame);
+      status = OnCredit(frame, place);
       break;
     case FrameKind::kRts:
       status = OnRts(frame);

@@ -18,6 +18,7 @@
 #include "runtime/transport/eager_slots.h"
 #include "runtime/transport/frame.h"
 #include "runtime/transport/link.h"
+#include "runtime/transport/link_limits.h"
 
 namespace reigen::transport {
 
@@ -25,6 +26,11 @@ namespace reigen::transport {
 struct OutFrame {
   Frame frame;
   std::span<const std::byte> payload;
+  bool pinned = false;  // must not overtake frames taken before
+
+  // For transports that write into the peer's memory:
+  Place place;                  // of kData: what came with the credit
+  std::span<std::byte> target;  // of kCredit: the posted receive; empty if it has ended
 };
 
 // How a message of n bytes travels, sender left, receiver right:
@@ -51,8 +57,9 @@ struct OutFrame {
 // Errors:  OnFrame refuses what the protocol forbids; the shell then calls Fail().
 class LinkCore {
  public:
-  // `peer` names the other end in notices.
-  explicit LinkCore(std::string peer) : peer_(std::move(peer)) {}
+  // `peer` names the other end in notices. `max_recvs`: posts of receives not polled.
+  explicit LinkCore(std::string peer, size_t max_recvs = kMaxPosts)
+      : peer_(std::move(peer)), max_recvs_(max_recvs) {}
 
   // The caller's side; contracts as in Link.
   Status PostSend(std::span<const std::byte> data, const Tag& tag, uint64_t cookie);
@@ -74,8 +81,8 @@ class LinkCore {
   void OnSent(const Frame& frame);
 
   // Input. Where the frame's payload goes (frame.PayloadBytes() long); once it is
-  // there, OnPayload(frame).
-  StatusOr<std::span<std::byte>> OnFrame(const Frame& frame);
+  // there, OnPayload(frame). `place` comes with a credit, if the transport has such.
+  StatusOr<std::span<std::byte>> OnFrame(const Frame& frame, const Place& place = {});
   void OnPayload(const Frame& frame);
 
   // Time: senders that wait long for a credit.
@@ -94,6 +101,7 @@ class LinkCore {
     bool pinned = false;    // an RTS went before
     bool old = false;       // has waited since the last look
     OpResult result = OpResult::kOk;
+    Place place;            // from the credit
   };
   enum class RecvState { kPosted, kCredited, kLanding, kInSlot };
   struct Recv {
@@ -112,13 +120,17 @@ class LinkCore {
     Completion completion;
     bool send = false;
   };
+  struct Credit {
+    uint64_t length = 0;
+    Place place;
+  };
   using Sends = std::unordered_map<Tag, Send, TagHash>;
   using Recvs = std::unordered_map<Tag, Recv, TagHash>;
 
   // Sender's half (link_core_send.cc).
-  Status OnCredit(const Frame& frame);
+  Status OnCredit(const Frame& frame, const Place& place);
   Status OnRecvMismatch(const Frame& frame);
-  void Grant(Sends::iterator send, uint64_t length);
+  void Grant(Sends::iterator send, const Credit& credit);
   void Ask(const Tag& tag, Send& send);
   void FinishSend(Sends::iterator send, OpResult result);
   void SetWaiting(Send& send, SendState state);
@@ -141,13 +153,14 @@ class LinkCore {
   void Notice(const Tag& tag, uint64_t sent_bytes, uint64_t expected_bytes, bool sender);
 
   const std::string peer_;
+  const size_t max_recvs_;
   Status status_;
   OpResult ended_ = OpResult::kOk;  // of posts after the end
 
   Sends sends_;
   Recvs recvs_;
-  std::unordered_map<Tag, uint64_t, TagHash> credits_;  // given before the send: length
-  std::unordered_map<Tag, uint64_t, TagHash> asked_;    // RTS before the receive: length
+  std::unordered_map<Tag, Credit, TagHash> credits_;  // given before the send
+  std::unordered_map<Tag, uint64_t, TagHash> asked_;  // RTS before the receive: length
   std::unordered_map<Tag, Held, TagHash> held_;
   size_t posted_sends_ = 0;  // not polled yet
   size_t posted_recvs_ = 0;

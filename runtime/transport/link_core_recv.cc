@@ -8,7 +8,7 @@
 namespace reigen::transport {
 
 Status LinkCore::PostRecv(std::span<std::byte> data, const Tag& tag, uint64_t cookie) {
-  if (posted_recvs_ == kMaxPosts) return ResourceExhausted("the link's receive queue is full");
+  if (posted_recvs_ == max_recvs_) return ResourceExhausted("the link's receive queue is full");
   if (open() && recvs_.contains(tag)) return InvalidArgument("received twice: " + ToString(tag));
   ++posted_recvs_;
   if (!open()) {

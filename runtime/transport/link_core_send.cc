@@ -20,9 +20,9 @@ Status LinkCore::PostSend(std::span<const std::byte> data, const Tag& tag, uint6
 
   const auto credit = credits_.find(tag);
   if (credit != credits_.end()) {
-    const uint64_t length = credit->second;
+    const Credit granted = credit->second;
     credits_.erase(credit);
-    Grant(at, length);
+    Grant(at, granted);
   } else if (data.size() <= kEagerBytes) {
     if (slots_out_.Take(tag.collective.stream)) {
       SetWaiting(send, SendState::kQueued);
@@ -34,13 +34,13 @@ Status LinkCore::PostSend(std::span<const std::byte> data, const Tag& tag, uint6
   return OkStatus();
 }
 
-Status LinkCore::OnCredit(const Frame& frame) {
+Status LinkCore::OnCredit(const Frame& frame, const Place& place) {
   const auto at = sends_.find(frame.tag);
   if (at == sends_.end()) {
     if (credits_.size() == kMaxPosts) {
       return InvalidArgument("more than " + std::to_string(kMaxPosts) + " credits open");
     }
-    if (!credits_.emplace(frame.tag, frame.length).second) {
+    if (!credits_.emplace(frame.tag, Credit{frame.length, place}).second) {
       return InvalidArgument("a second credit for " + ToString(frame.tag));
     }
     return OkStatus();
@@ -54,23 +54,24 @@ Status LinkCore::OnCredit(const Frame& frame) {
     send.result = OpResult::kPlanMismatch;
     return OkStatus();
   }
-  Grant(at, frame.length);
+  Grant(at, {frame.length, place});
   return OkStatus();
 }
 
-void LinkCore::Grant(Sends::iterator at, uint64_t length) {
+void LinkCore::Grant(Sends::iterator at, const Credit& credit) {
   const Tag& tag = at->first;
   Send& send = at->second;
-  if (length != send.data.size()) {
-    Notice(tag, send.data.size(), length, /*sender=*/true);
+  if (credit.length != send.data.size()) {
+    Notice(tag, send.data.size(), credit.length, /*sender=*/true);
     Control(FrameKind::kSendMismatch, tag, send.data.size(), send.pinned);
     FinishSend(at, OpResult::kPlanMismatch);
     return;
   }
   SetWaiting(send, SendState::kQueued);
+  send.place = credit.place;
   Frame frame;
   frame.kind = FrameKind::kData;
-  frame.length = length;
+  frame.length = credit.length;
   frame.tag = tag;
   (send.pinned ? pinned_bulk_ : bulk_).push_back(frame);
 }
