@@ -41,7 +41,7 @@ constexpr int kPings = 5000;
 // Two connected, blocking sockets.
 std::pair<UniqueFd, UniqueFd> SocketPair() {
   UniqueFd listener = Listen(ParseAddress("127.0.0.1").value(), PortRange()).value();
-  SocketAddress address = ParseEndpoint("tcp:" + LocalName(listener.get())).value();
+  SocketAddress address = ParseEndpoint("tcp:" + LocalName(listener.get()), "tcp").value();
   UniqueFd a(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   REIGEN_CHECK(connect(a.get(), address.get(), address.bytes) == 0, "connect");
   pollfd wait = {listener.get(), POLLIN, 0};

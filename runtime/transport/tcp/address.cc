@@ -10,8 +10,6 @@
 namespace reigen::transport {
 namespace {
 
-const char kPrefix[] = "tcp:";
-
 sockaddr_in& V4(SocketAddress& a) { return reinterpret_cast<sockaddr_in&>(a.storage); }
 sockaddr_in6& V6(SocketAddress& a) { return reinterpret_cast<sockaddr_in6&>(a.storage); }
 const sockaddr_in& V4(const SocketAddress& a) {
@@ -63,11 +61,17 @@ StatusOr<SocketAddress> ParseAddress(const std::string& text) {
   return address;
 }
 
-StatusOr<SocketAddress> ParseEndpoint(const std::string& text) {
-  const Status bad = InvalidArgument("'" + text + "' is not of the form tcp:ADDRESS:PORT");
+bool HasScheme(const std::string& endpoint, const std::string& scheme) {
+  return endpoint.rfind(scheme + ":", 0) == 0;
+}
+
+StatusOr<SocketAddress> ParseEndpoint(const std::string& text, const std::string& scheme) {
+  const Status bad =
+      InvalidArgument("'" + text + "' is not of the form " + scheme + ":ADDRESS:PORT");
+  const size_t begin = scheme.size() + 1;
   const size_t colon = text.rfind(':');
-  if (text.rfind(kPrefix, 0) != 0 || colon < sizeof kPrefix) return bad;
-  std::string host = text.substr(sizeof kPrefix - 1, colon - (sizeof kPrefix - 1));
+  if (!HasScheme(text, scheme) || colon <= begin) return bad;
+  std::string host = text.substr(begin, colon - begin);
   const bool bracketed = host.size() >= 2 && host.front() == '[' && host.back() == ']';
   if (bracketed) host = host.substr(1, host.size() - 2);
 
@@ -97,8 +101,6 @@ std::string Format(const SocketAddress& address) {
   }
   return text + "]" + port;
 }
-
-std::string FormatEndpoint(const SocketAddress& address) { return kPrefix + Format(address); }
 
 std::string LocalName(int fd) { return Name(fd, getsockname); }
 

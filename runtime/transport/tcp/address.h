@@ -25,12 +25,13 @@ struct SocketAddress {
 // "10.0.0.1", "::1", "fe80::1%eth0"; the port is 0.
 StatusOr<SocketAddress> ParseAddress(const std::string& text);
 
-// "tcp:10.0.0.1:4000", "tcp:[::1]:4000", as TcpTransport::addresses() gives them.
-StatusOr<SocketAddress> ParseEndpoint(const std::string& text);
+// "tcp:10.0.0.1:4000", "tcp:[::1]:4000", as Transport::addresses() gives them. The
+// scheme ("tcp") says which transport listens there.
+StatusOr<SocketAddress> ParseEndpoint(const std::string& text, const std::string& scheme);
+bool HasScheme(const std::string& endpoint, const std::string& scheme);
 
 // "10.0.0.1:4000", "[::1]:4000".
 std::string Format(const SocketAddress& address);
-std::string FormatEndpoint(const SocketAddress& address);
 
 // Of a socket; "?" if it has none (any more).
 std::string LocalName(int fd);

@@ -25,6 +25,7 @@ std::string WithScope(const std::string& endpoint, const std::string& scope) {
 Dialer::Dialer(Poller* poller, const Options& options, const Peer& peer)
     : poller_(*poller), options_(options), peer_(peer) {
   for (const std::string& address : peer.addresses) {
+    if (!HasScheme(address, options.scheme)) continue;
     addresses_.push_back(WithScope(address, options.scope));
   }
 }
@@ -78,7 +79,7 @@ Status Dialer::Advance(Time now) {
 }
 
 Status Dialer::Begin(uint16_t channel) {
-  REIGEN_ASSIGN_OR_RETURN(const SocketAddress address, ParseEndpoint(addresses_[at_]));
+  REIGEN_ASSIGN_OR_RETURN(const SocketAddress address, ParseEndpoint(addresses_[at_], options_.scheme));
   REIGEN_ASSIGN_OR_RETURN(UniqueFd fd, StartConnect(address));
   Hello hello;
   hello.from = static_cast<uint32_t>(options_.identity.host);

@@ -34,6 +34,7 @@ class Dialer {
  public:
   struct Options {
     Identity identity;
+    std::string scheme;  // only addresses of this are called
     int channels = 1;
     std::string scope;  // interface for link-local addresses; the peer's name for it
                         // says nothing here

@@ -10,11 +10,12 @@
 
 namespace reigen::transport {
 
-Status Reception::Open(const std::string& address, const PortRange& ports) {
+Status Reception::Open(const std::string& scheme, const std::string& address,
+                       const PortRange& ports) {
   REIGEN_ASSIGN_OR_RETURN(const SocketAddress where, ParseAddress(address));
   Listener listener;
   REIGEN_ASSIGN_OR_RETURN(listener.fd, Listen(where, ports));
-  listener.endpoint = "tcp:" + LocalName(listener.fd.get());
+  listener.endpoint = scheme + ":" + LocalName(listener.fd.get());
   listeners_.push_back(std::move(listener));
   return WatchListener(listeners_.back());
 }

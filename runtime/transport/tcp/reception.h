@@ -32,8 +32,9 @@ class Reception {
  public:
   Reception(Poller* poller, const Identity& identity) : poller_(*poller), identity_(identity) {}
 
-  // Listens on the address (a literal one), and no other.
-  Status Open(const std::string& address, const PortRange& ports);
+  // Listens on the address (a literal one), and no other. endpoints() begin with
+  // the scheme.
+  Status Open(const std::string& scheme, const std::string& address, const PortRange& ports);
   std::vector<std::string> endpoints() const;
 
   void Progress(Time now);

@@ -16,6 +16,8 @@ namespace reigen::transport {
 
 class TcpLink;
 
+inline constexpr char kScheme[] = "tcp";
+
 struct TcpContext {
   explicit TcpContext(const TcpOptions& o)
       : options(o),

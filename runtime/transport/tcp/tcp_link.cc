@@ -15,7 +15,8 @@ TcpLink::TcpLink(TcpContext* context, const Peer& peer)
     : context_(*context), peer_(peer), core_(peer.name) {
   REIGEN_CHECK(peer.host != context_.options.host, "a link leads to another host");
   if (context_.options.host < peer.host) {
-    const Dialer::Options options = {context_.identity, context_.options.channels, context_.scope};
+    const Dialer::Options options = {context_.identity, kScheme, context_.options.channels,
+                                     context_.scope};
     dialer_ = std::make_unique<Dialer>(&context_.poller, options, peer);
   }
   context_.links.push_back(this);

@@ -20,7 +20,7 @@ StatusOr<std::unique_ptr<TcpTransport>> TcpTransport::Create(const TcpOptions& o
   if (options.secret.empty()) return InvalidArgument("the job has no secret");
   auto context = std::make_unique<TcpContext>(options);
   for (const std::string& address : options.bind_addresses) {
-    const Status opened = context->reception.Open(address, options.ports);
+    const Status opened = context->reception.Open(kScheme, address, options.ports);
     REIGEN_RETURN_IF_ERROR(Annotate(opened, "links of " + options.name));
     const size_t percent = address.find('%');
     if (percent != std::string::npos) context->scope = address.substr(percent + 1);

@@ -93,7 +93,7 @@ class TcpTransportTest : public testing::Test {
 class Stranger {
  public:
   explicit Stranger(const std::string& endpoint) {
-    const SocketAddress address = ParseEndpoint(endpoint).value();
+    const SocketAddress address = ParseEndpoint(endpoint, "tcp").value();
     fd_.Reset(socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
     EXPECT_EQ(connect(fd_.get(), address.get(), address.bytes), 0);
   }
@@ -258,7 +258,7 @@ TEST_F(TcpTransportTest, NonsenseFromAPeerEndsTheLinkAndNamesIt) {
 TEST_F(TcpTransportTest, APeerThatListensOnV4OnlyIsReachedThoughV6ComesFirst) {
   Create(0, Options(0));
   Create(1, Options(1));
-  const std::string port = std::to_string(ParseEndpoint(hosts_[1]->addresses()[0]).value().port());
+  const std::string port = std::to_string(ParseEndpoint(hosts_[1]->addresses()[0], "tcp").value().port());
   peer_addresses_ = {"tcp:[::1]:" + port, "tcp:127.0.0.1:" + port};
   Connect(0);
   Connect(1);
@@ -270,7 +270,7 @@ TEST_F(TcpTransportTest, APeerThatListensOnV6OnlyIsReachedThoughV4ComesFirst) {
   options.bind_addresses = {"::1"};
   Create(0, Options(0));
   Create(1, options);
-  const std::string port = std::to_string(ParseEndpoint(hosts_[1]->addresses()[0]).value().port());
+  const std::string port = std::to_string(ParseEndpoint(hosts_[1]->addresses()[0], "tcp").value().port());
   peer_addresses_ = {"tcp:127.0.0.1:" + port, "tcp:[::1]:" + port};
   Connect(0);
   Connect(1);
@@ -293,7 +293,7 @@ TEST_F(TcpTransportTest, APeerThatComesLateIsReached) {
   Create(0, Options(0));
   Create(1, Options(1));
   const std::string endpoint = hosts_[1]->addresses()[0];
-  const uint16_t port = ParseEndpoint(endpoint).value().port();
+  const uint16_t port = ParseEndpoint(endpoint, "tcp").value().port();
   hosts_[1].reset();
   peer_addresses_ = {endpoint};
   Connect(0);
@@ -332,14 +332,14 @@ TEST_F(TcpTransportTest, ListensOnTheAddressesGivenAndNoOther) {
   EXPECT_EQ(addresses[0].rfind("tcp:127.0.0.2:", 0), 0u) << addresses[0];
   EXPECT_EQ(addresses[1].rfind("tcp:[::1]:", 0), 0u) << addresses[1];
   SocketAddress elsewhere = ParseAddress("127.0.0.1").value();
-  elsewhere.set_port(ParseEndpoint(addresses[0]).value().port());
+  elsewhere.set_port(ParseEndpoint(addresses[0], "tcp").value().port());
   const UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   EXPECT_NE(connect(fd.get(), elsewhere.get(), elsewhere.bytes), 0);
 }
 
 TEST_F(TcpTransportTest, PortsLieInTheRangeAndARangeThatIsTooSmallIsAClearError) {
   Create(0, Options(0));
-  const uint16_t taken = ParseEndpoint(hosts_[0]->addresses()[0]).value().port();
+  const uint16_t taken = ParseEndpoint(hosts_[0]->addresses()[0], "tcp").value().port();
   TcpOptions options = Options(1);
   options.ports = {taken, taken};
   const auto refused = TcpTransport::Create(options);
@@ -351,7 +351,7 @@ TEST_F(TcpTransportTest, PortsLieInTheRangeAndARangeThatIsTooSmallIsAClearError)
 
   options.ports = {taken, static_cast<uint16_t>(std::min(65535, taken + 50))};
   Create(1, options);
-  const uint16_t port = ParseEndpoint(hosts_[1]->addresses()[0]).value().port();
+  const uint16_t port = ParseEndpoint(hosts_[1]->addresses()[0], "tcp").value().port();
   EXPECT_GT(port, options.ports.first);
   EXPECT_LE(port, options.ports.last);
 }
