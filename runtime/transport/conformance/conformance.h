@@ -15,21 +15,10 @@
 #include <vector>
 
 #include "runtime/base/clock.h"
+#include "runtime/transport/conformance/fabric.h"
 #include "runtime/transport/link.h"
 
 namespace reigen::transport {
-
-// Hosts 0 and 1 over one transport, driven by the test's thread.
-class Fabric {
- public:
-  virtual ~Fabric() = default;
-  virtual Transport& transport(int host) = 0;
-  virtual Peer peer(int host) = 0;  // how the other one reaches `host`
-  // Waits a little for events, in the transport's own time; Progress() of both.
-  virtual void Step() = 0;
-  // The host's process ends without a word.
-  virtual void KillHost(int host) = 0;
-};
 
 struct FabricCase {
   std::string name;
