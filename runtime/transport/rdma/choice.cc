@@ -1,0 +1,211 @@
+#include "runtime/transport/rdma/choice.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "runtime/transport/frame.h"
+
+namespace reigen::transport::rdma {
+namespace {
+
+constexpr uint16_t kFullMember = 0x8000;
+constexpr uint16_t kDefaultPartition = 0x7fff;
+// An address vector has 8 bits for it.
+constexpr int kMaxGidIndex = 255;
+
+std::string Names(const std::vector<Candidate>& candidates) {
+  std::string names;
+  for (const Candidate& candidate : candidates) {
+    names += (names.empty() ? "" : ", ") + candidate.name;
+  }
+  return names;
+}
+
+std::vector<Gid> GidsOf(const std::vector<std::string>& networks) {
+  std::vector<Gid> gids;
+  for (const std::string& address : networks) {
+    if (const std::optional<Gid> gid = GidOfAddress(address)) gids.push_back(*gid);
+  }
+  return gids;
+}
+
+bool Contains(const std::vector<Gid>& gids, const Gid& gid) {
+  return std::find(gids.begin(), gids.end(), gid) != gids.end();
+}
+
+// "mlx5_0:2" -> "mlx5_0", 2. A port 0 means any.
+std::pair<std::string, int> ParseDevice(const std::string& text) {
+  const size_t colon = text.find(':');
+  if (colon == std::string::npos) return {text, 0};
+  int port = -1;
+  for (const char c : text.substr(colon + 1)) {
+    if (c < '0' || c > '9' || port > 255) return {text, -1};
+    port = std::max(port, 0) * 10 + (c - '0');
+  }
+  return {text.substr(0, colon), port};
+}
+
+// A port without an address of its own is not used by links.
+StatusOr<RailChoice> Usable(const std::string& device, const PortInfo& port, const Wish& wish) {
+  const std::string name = device + ":" + std::to_string(port.number);
+  if (!port.active) {
+    return FailedPrecondition(name + " is not active (" + port.state +
+                              "): is the cable in, or its network interface up?");
+  }
+  RailChoice rail;
+  rail.device = device;
+  rail.port = port;
+  const StatusOr<GidEntry> gid = ChooseGid(port, wish);
+  if (!gid.ok()) return Annotate(gid.status(), name);
+  rail.gid = *gid;
+  const StatusOr<uint16_t> pkey = ChoosePkey(port, wish.pkey);
+  if (!pkey.ok()) return Annotate(pkey.status(), name);
+  rail.pkey_index = *pkey;
+  return rail;
+}
+
+// Every usable port of the device; why each of the others is not goes to `why_not`.
+std::vector<RailChoice> PortsOf(const Candidate& candidate, int only_port, const Wish& wish,
+                                std::vector<std::string>& why_not) {
+  if (!candidate.status.ok()) {
+    why_not.push_back(Message(candidate.status));
+    return {};
+  }
+  std::vector<RailChoice> rails;
+  for (const PortInfo& port : candidate.info.ports) {
+    if (only_port != 0 && port.number != only_port) continue;
+    StatusOr<RailChoice> rail = Usable(candidate.name, port, wish);
+    if (rail.ok()) {
+      rails.push_back(std::move(rail).value());
+    } else {
+      why_not.push_back(Message(rail.status()));
+    }
+  }
+  return rails;
+}
+
+std::string Joined(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : "; ") + part;
+  return text;
+}
+
+StatusOr<Choice> ChooseWished(const std::vector<Candidate>& candidates, const Wish& wish) {
+  Choice choice;
+  choice.reason = "asked for";
+  for (const std::string& text : wish.devices) {
+    const auto [name, port] = ParseDevice(text);
+    const auto at = std::find_if(candidates.begin(), candidates.end(),
+                                 [&, n = name](const Candidate& each) { return each.name == n; });
+    if (at == candidates.end()) {
+      return FailedPrecondition("there is no RDMA device " + text + " (there are: " +
+                                Names(candidates) + ")");
+    }
+    std::vector<std::string> why_not;
+    const std::vector<RailChoice> rails = PortsOf(*at, port, wish, why_not);
+    if (rails.empty()) {
+      return FailedPrecondition("RDMA device " + text + " cannot be used: " +
+                                (why_not.empty() ? "it has no such port" : Joined(why_not)));
+    }
+    choice.rails.insert(choice.rails.end(), rails.begin(), rails.end());
+  }
+  return choice;
+}
+
+// Keeps the rails for which `keep` holds, if there are any.
+template <typename Keep>
+bool Narrow(std::vector<RailChoice>& rails, Keep keep) {
+  std::vector<RailChoice> kept;
+  std::copy_if(rails.begin(), rails.end(), std::back_inserter(kept), keep);
+  if (kept.empty()) return false;
+  rails = std::move(kept);
+  return true;
+}
+
+}  // namespace
+
+StatusOr<Choice> ChooseRails(const std::vector<Candidate>& candidates, const Wish& wish) {
+  if (candidates.empty()) {
+    return NotFound(
+        "no RDMA device: this machine has neither such a card with its driver nor soft-RoCE; in a "
+        "container, /dev/infiniband must be given to it");
+  }
+  Choice choice;
+  if (!wish.devices.empty()) {
+    REIGEN_ASSIGN_OR_RETURN(choice, ChooseWished(candidates, wish));
+  } else {
+    std::vector<std::string> why_not;
+    for (const Candidate& candidate : candidates) {
+      const std::vector<RailChoice> rails = PortsOf(candidate, 0, wish, why_not);
+      choice.rails.insert(choice.rails.end(), rails.begin(), rails.end());
+    }
+    if (choice.rails.empty()) {
+      return FailedPrecondition("no RDMA device can be used: " + Joined(why_not));
+    }
+    const std::vector<Gid> here = GidsOf(wish.networks);
+    if (Narrow(choice.rails, [&](const RailChoice& r) { return Contains(here, r.gid.gid); })) {
+      choice.reason = "on the job's network";
+    } else {
+      double fastest = 0;
+      for (const RailChoice& rail : choice.rails) fastest = std::max(fastest, rail.port.gbits_per_s);
+      Narrow(choice.rails, [&](const RailChoice& r) { return r.port.gbits_per_s >= fastest; });
+      choice.reason = "the fastest; none has an address of the job's network";
+    }
+  }
+  if (choice.rails.size() > kMaxRails) choice.rails.resize(kMaxRails);
+  return choice;
+}
+
+StatusOr<GidEntry> ChooseGid(const PortInfo& port, const Wish& wish) {
+  if (wish.gid_index >= 0) {
+    if (wish.gid_index > kMaxGidIndex) return InvalidArgument("a GID index is at most 255");
+    for (const GidEntry& entry : port.gids) {
+      if (entry.index == wish.gid_index && !IsZero(entry.gid)) return entry;
+    }
+    return FailedPrecondition("it has no GID with index " + std::to_string(wish.gid_index) +
+                              " (show_gids, or ibv_devinfo -v, lists them)");
+  }
+  const std::vector<Gid> here = GidsOf(wish.networks);
+  const bool ipv4 = here.empty() || IsIpv4(here.front());
+  const auto rank = [&](const GidEntry& entry) {
+    return std::make_tuple(!IsLinkLocal(entry.gid), entry.type == GidType::kRoceV2,
+                           Contains(here, entry.gid), IsIpv4(entry.gid) == ipv4, -entry.index);
+  };
+  const GidEntry* best = nullptr;
+  for (const GidEntry& entry : port.gids) {
+    if (IsZero(entry.gid) || entry.index > kMaxGidIndex) continue;
+    if (port.layer == LinkLayer::kInfiniBand) return entry;
+    if (best == nullptr || rank(entry) > rank(*best)) best = &entry;
+  }
+  if (best == nullptr) {
+    return FailedPrecondition("it has no GID: its network interface has no address");
+  }
+  return *best;
+}
+
+StatusOr<uint16_t> ChoosePkey(const PortInfo& port, const std::optional<uint16_t>& wish) {
+  const uint16_t wanted = wish.value_or(kDefaultPartition) & kDefaultPartition;
+  std::optional<size_t> found;
+  for (size_t i = 0; i < port.pkeys.size(); ++i) {
+    const uint16_t pkey = port.pkeys[i];
+    if ((pkey & kDefaultPartition) != wanted || pkey == 0) continue;
+    if (!found || ((pkey & kFullMember) != 0 && (port.pkeys[*found] & kFullMember) == 0)) found = i;
+  }
+  if (found) return static_cast<uint16_t>(*found);
+  if (!wish) return uint16_t{0};
+  char text[8];
+  std::snprintf(text, sizeof text, "0x%04x", *wish);
+  return FailedPrecondition(std::string("it is not in the partition with PKey ") + text);
+}
+
+std::string ToString(const RailChoice& rail) {
+  const bool ethernet = rail.port.layer == LinkLayer::kEthernet;
+  const std::string kind = !ethernet                            ? "InfiniBand"
+                           : rail.gid.type == GidType::kRoceV2 ? "RoCE v2"
+                                                                : "RoCE v1";
+  return rail.device + ":" + std::to_string(rail.port.number) + " gid " +
+         std::to_string(rail.gid.index) + " " + ToString(rail.gid.gid) + " (" + kind + ", MTU " +
+         std::to_string(rail.port.active_mtu_bytes) + ")";
+}
+
+}  // namespace reigen::transport::rdma

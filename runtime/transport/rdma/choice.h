@@ -1,0 +1,61 @@
+// Which devices, ports and addresses a host's links use. Pure.
+#ifndef REIGEN_RUNTIME_TRANSPORT_RDMA_CHOICE_H_
+#define REIGEN_RUNTIME_TRANSPORT_RDMA_CHOICE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/base/status.h"
+#include "runtime/transport/rdma/verbs_types.h"
+
+namespace reigen::transport::rdma {
+
+// What people asked for.
+struct Wish {
+  std::vector<std::string> devices;   // "mlx5_0", "mlx5_0:2" (port); empty: choose
+  int gid_index = -1;                 // -1: choose
+  std::optional<uint16_t> pkey;       // none: the default partition
+  std::vector<std::string> networks;  // this host's addresses on the job's network
+};
+
+// A device of the machine, or why it cannot be used.
+struct Candidate {
+  std::string name;
+  Status status;
+  DeviceInfo info;
+};
+
+// A port that links may use.
+struct RailChoice {
+  std::string device;
+  PortInfo port;
+  GidEntry gid;
+  uint16_t pkey_index = 0;
+};
+
+struct Choice {
+  std::vector<RailChoice> rails;  // at most kMaxRails
+  std::string reason;             // why these; for the log
+};
+
+// Without wishes: the ports that have one of the addresses of the job's network;
+// if none has, the fastest active ones.
+//
+// Errors: NotFound: there is no device; FailedPrecondition: none can be used.
+//         Both say which devices there are and what to do.
+StatusOr<Choice> ChooseRails(const std::vector<Candidate>& candidates, const Wish& wish);
+
+// InfiniBand: the first. RoCE, first difference counts: not link-local, v2, an
+// address of the job's network, the family of that network, the lowest index.
+StatusOr<GidEntry> ChooseGid(const PortInfo& port, const Wish& wish);
+
+// A full member before a limited one.
+StatusOr<uint16_t> ChoosePkey(const PortInfo& port, const std::optional<uint16_t>& wish);
+
+std::string ToString(const RailChoice& rail);  // "rxe0:1 gid 1 10.0.0.1 (RoCE v2, MTU 1024)"
+
+}  // namespace reigen::transport::rdma
+
+#endif  // REIGEN_RUNTIME_TRANSPORT_RDMA_CHOICE_H_

@@ -1,0 +1,211 @@
+// Goal: the right device, port, address and partition, or words that say why not.
+// Method: tables of what a machine may have.
+#include "runtime/transport/rdma/choice.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace reigen::transport::rdma {
+namespace {
+
+GidEntry Entry(int index, const std::string& address, GidType type) {
+  return {index, *GidOfAddress(address), type};
+}
+
+PortInfo RocePort(const std::vector<GidEntry>& gids) {
+  PortInfo port;
+  port.active = true;
+  port.state = "ACTIVE";
+  port.active_mtu_bytes = 1024;
+  port.gbits_per_s = 100;
+  port.gids = gids;
+  port.pkeys = {0xffff};
+  return port;
+}
+
+Candidate Device(const std::string& name, const std::vector<PortInfo>& ports) {
+  Candidate candidate;
+  candidate.name = name;
+  candidate.info.name = name;
+  candidate.info.ports = ports;
+  for (size_t i = 0; i < ports.size(); ++i) {
+    candidate.info.ports[i].number = static_cast<uint8_t>(i + 1);
+  }
+  return candidate;
+}
+
+constexpr GidType kV1 = GidType::kRoceV1;
+constexpr GidType kV2 = GidType::kRoceV2;
+
+TEST(GidTest, IsWrittenAsAnAddressAndReadFromOne) {
+  EXPECT_EQ(ToString(*GidOfAddress("10.1.2.3")), "10.1.2.3");
+  EXPECT_EQ(ToString(*GidOfAddress("fd00::7")), "fd00::7");
+  EXPECT_EQ(ToString(*GidOfAddress("fe80::1%eth0")), "fe80::1");
+  EXPECT_FALSE(GidOfAddress("eth0").has_value());
+  EXPECT_TRUE(IsLinkLocal(*GidOfAddress("fe80::1")));
+  EXPECT_TRUE(IsLinkLocal(*GidOfAddress("169.254.1.1")));
+  EXPECT_FALSE(IsLinkLocal(*GidOfAddress("10.0.0.1")));
+}
+
+TEST(ChoiceTest, TheAddressOfAPortIsChosenByRule) {
+  struct Row {
+    const char* what;
+    std::vector<GidEntry> gids;
+    std::vector<std::string> networks;
+    int chosen;
+  };
+  const Row rows[] = {
+      {"v2 before v1", {Entry(0, "10.0.0.1", kV1), Entry(1, "10.0.0.1", kV2)}, {"10.0.0.1"}, 1},
+      {"v1 if it is all", {Entry(0, "fe80::1", kV1), Entry(2, "10.0.0.1", kV1)}, {"10.0.0.1"}, 2},
+      {"never link-local",
+       {Entry(0, "fe80::1", kV1), Entry(1, "fe80::1", kV2), Entry(2, "10.0.0.1", kV1)},
+       {"10.0.0.1"},
+       2},
+      {"link-local if alone", {Entry(0, "fe80::1", kV1), Entry(1, "fe80::1", kV2)}, {}, 1},
+      {"the network's address",
+       {Entry(1, "10.0.0.1", kV2), Entry(3, "10.9.0.1", kV2), Entry(5, "10.7.0.1", kV2)},
+       {"10.9.0.1"},
+       3},
+      {"the network's family, IPv6",
+       {Entry(1, "10.0.0.1", kV2), Entry(3, "fd00::1", kV2)},
+       {"fd00::9"},
+       3},
+      {"the network's family, IPv4",
+       {Entry(1, "fd00::1", kV2), Entry(3, "10.0.0.1", kV2)},
+       {"10.0.0.9"},
+       3},
+      {"v2 counts more than the family",
+       {Entry(1, "10.0.0.1", kV1), Entry(3, "fd00::1", kV2)},
+       {"10.0.0.1"},
+       3},
+      {"unused entries do not count", {Entry(0, "::", kV2), Entry(4, "10.0.0.1", kV2)}, {}, 4},
+      {"what an address vector cannot name does not count",
+       {Entry(256, "10.0.0.1", kV2), Entry(4, "10.0.0.2", kV1)},
+       {"10.0.0.1"},
+       4},
+      {"the lowest of equals", {Entry(7, "10.0.0.1", kV2), Entry(6, "10.0.0.2", kV2)}, {}, 6},
+  };
+  for (const Row& row : rows) {
+    Wish wish;
+    wish.networks = row.networks;
+    const auto gid = ChooseGid(RocePort(row.gids), wish);
+    ASSERT_TRUE(gid.ok()) << row.what;
+    EXPECT_EQ(gid->index, row.chosen) << row.what;
+  }
+}
+
+TEST(ChoiceTest, OnInfiniBandTheFirstAddressIsTaken) {
+  PortInfo port = RocePort({Entry(0, "fe80::1", GidType::kInfiniBand),
+                            Entry(1, "fe80::2", GidType::kInfiniBand)});
+  port.layer = LinkLayer::kInfiniBand;
+  EXPECT_EQ(ChooseGid(port, {})->index, 0);
+}
+
+TEST(ChoiceTest, AnAddressAskedForIsTakenOrMissed) {
+  const PortInfo port = RocePort({Entry(0, "fe80::1", kV1), Entry(1, "10.0.0.1", kV2)});
+  Wish wish;
+  wish.gid_index = 0;
+  EXPECT_EQ(ChooseGid(port, wish)->index, 0);
+  wish.gid_index = 9;
+  const Status missing = ChooseGid(port, wish).status();
+  EXPECT_EQ(missing.code(), StatusCode::kFailedPrecondition);
+  EXPECT_NE(missing.ToString().find("no GID with index 9"), std::string::npos);
+  wish.gid_index = 300;
+  EXPECT_FALSE(ChooseGid(port, wish).ok());
+  EXPECT_NE(ChooseGid(RocePort({}), {}).status().ToString().find("no address"), std::string::npos);
+}
+
+TEST(ChoiceTest, APartitionIsFoundByItsLowBits) {
+  PortInfo port;
+  port.pkeys = {0x7fff, 0x8001, 0xffff, 0x0001};
+  EXPECT_EQ(*ChoosePkey(port, {}), 2) << "a full member before a limited one";
+  EXPECT_EQ(*ChoosePkey(port, 0x0001), 1);
+  EXPECT_EQ(*ChoosePkey(port, 0x8001), 1);
+  const Status missing = ChoosePkey(port, 0x1234).status();
+  EXPECT_NE(missing.ToString().find("0x1234"), std::string::npos) << missing.ToString();
+  EXPECT_EQ(*ChoosePkey(PortInfo(), {}), 0);
+}
+
+TEST(ChoiceTest, ThePortOnTheJobsNetworkIsTaken) {
+  const std::vector<Candidate> machine = {
+      Device("mlx5_0", {RocePort({Entry(1, "10.0.0.1", kV2)})}),
+      Device("mlx5_1", {RocePort({Entry(1, "10.1.0.1", kV2)})}),
+  };
+  Wish wish;
+  wish.networks = {"10.1.0.1"};
+  const auto choice = ChooseRails(machine, wish);
+  ASSERT_TRUE(choice.ok());
+  ASSERT_EQ(choice->rails.size(), 1u);
+  EXPECT_EQ(choice->rails[0].device, "mlx5_1");
+  EXPECT_EQ(choice->reason, "on the job's network");
+}
+
+TEST(ChoiceTest, ElseTheFastestActivePortsAreTaken) {
+  PortInfo slow = RocePort({Entry(1, "10.0.0.1", kV2)});
+  slow.gbits_per_s = 25;
+  PortInfo down = RocePort({Entry(1, "10.0.0.3", kV2)});
+  down.active = false;
+  const std::vector<Candidate> machine = {
+      Device("mlx5_0", {slow}),
+      Device("mlx5_1", {RocePort({Entry(1, "10.1.0.1", kV2)}), down}),
+      Device("mlx5_2", {RocePort({Entry(1, "10.2.0.1", kV2)})}),
+  };
+  Wish wish;
+  wish.networks = {"192.168.0.1"};
+  const auto choice = ChooseRails(machine, wish);
+  ASSERT_TRUE(choice.ok());
+  ASSERT_EQ(choice->rails.size(), 2u);
+  EXPECT_EQ(choice->rails[0].device, "mlx5_1");
+  EXPECT_EQ(choice->rails[1].device, "mlx5_2");
+}
+
+TEST(ChoiceTest, DevicesAskedForAreTakenInThatOrder) {
+  const std::vector<Candidate> machine = {
+      Device("a", {RocePort({Entry(1, "10.0.0.1", kV2)}), RocePort({Entry(1, "10.0.1.1", kV2)})}),
+      Device("b", {RocePort({Entry(1, "10.1.0.1", kV2)})}),
+  };
+  Wish wish;
+  wish.devices = {"b", "a:2"};
+  const auto choice = ChooseRails(machine, wish);
+  ASSERT_TRUE(choice.ok());
+  ASSERT_EQ(choice->rails.size(), 2u);
+  EXPECT_EQ(choice->rails[0].device, "b");
+  EXPECT_EQ(choice->rails[1].port.number, 2);
+  for (const char* wrong : {"c", "a:3", "a:x", "a:99999999999"}) {
+    wish.devices = {wrong};
+    EXPECT_EQ(ChooseRails(machine, wish).status().code(), StatusCode::kFailedPrecondition) << wrong;
+  }
+}
+
+// C47: what cannot be used is said, with what to do.
+TEST(ChoiceTest, NoUsableDeviceIsSaidInWords) {
+  EXPECT_EQ(ChooseRails({}, {}).status().code(), StatusCode::kNotFound);
+  EXPECT_NE(ChooseRails({}, {}).status().ToString().find("/dev/infiniband"), std::string::npos);
+
+  PortInfo down = RocePort({Entry(1, "10.0.0.1", kV2)});
+  down.active = false;
+  down.state = "DOWN";
+  Candidate closed;
+  closed.name = "mlx5_9";
+  closed.status = Unavailable("mlx5_9 cannot be opened");
+  const Status status =
+      ChooseRails({Device("mlx5_0", {down}), closed, Device("mlx5_1", {RocePort({})})}, {}).status();
+  const std::string text = status.ToString();
+  for (const char* part : {"mlx5_0:1 is not active (DOWN)", "mlx5_9 cannot be opened",
+                           "mlx5_1:1: it has no GID"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  }
+}
+
+TEST(ChoiceTest, NoMoreRailsAreTakenThanACreditHasKeysFor) {
+  std::vector<Candidate> machine;
+  for (int i = 0; i < 12; ++i) {
+    machine.push_back(Device("d" + std::to_string(i),
+                             {RocePort({Entry(1, "10.0.0." + std::to_string(i + 1), kV2)})}));
+  }
+  EXPECT_EQ(ChooseRails(machine, {})->rails.size(), 8u);
+}
+
+}  // namespace
+}  // namespace reigen::transport::rdma

@@ -1,0 +1,104 @@
+#include "runtime/transport/rdma/connector.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/transport/tcp/socket.h"
+
+namespace reigen::transport::rdma {
+
+Connector::Connector(RdmaContext* context, const Peer& peer) : context_(*context), peer_(peer) {
+  if (context_.options.host > peer.host) return;
+  const Dialer::Options options = {context_.identity, kScheme, /*channels=*/1, context_.scope};
+  dialer_ = std::make_unique<Dialer>(&context_.poller, options, peer);
+}
+
+StatusOr<bool> Connector::Progress(Time now) {
+  if (!deadline_) deadline_ = now + context_.options.connect_deadline;
+  if (state_ == State::kCalling) REIGEN_RETURN_IF_ERROR(Call(now));
+  while (state_ != State::kCalling && state_ != State::kDone) {
+    REIGEN_ASSIGN_OR_RETURN(const auto message, side_->Receive());
+    if (!message) break;
+    const Status status = OnMessage(*message);
+    if (!status.ok()) {
+      // Whether it arrives is not waited for: the end of the connection says enough.
+      (void)side_->Send(Bye{Message(status)});
+      return status;
+    }
+  }
+  if (state_ == State::kDone) return true;
+  if (now >= *deadline_) return TooLate();
+  return false;
+}
+
+Status Connector::Call(Time now) {
+  std::optional<std::vector<UniqueFd>> sockets =
+      dialer_ != nullptr ? dialer_->Progress(now) : context_.reception.Take(peer_.host);
+  if (!sockets) return OkStatus();
+  if (sockets->size() != 1) {
+    return InvalidArgument("it called with " + std::to_string(sockets->size()) +
+                           " sockets, a side channel is one");
+  }
+  return Open(std::move(sockets->front()));
+}
+
+Status Connector::Open(UniqueFd socket) {
+  side_ = std::make_unique<SideChannel>(std::move(socket));
+  REIGEN_RETURN_IF_ERROR(Tune(side_->fd(), 2 * context_.options.retry_budget));
+  REIGEN_RETURN_IF_ERROR(side_->Watch(context_.poller));
+  for (const auto& rail : context_.rails) {
+    REIGEN_RETURN_IF_ERROR(rail->Refresh(context_.options.wish));
+    offer_.rails.push_back(rail->address());
+  }
+  offer_.channels =
+      static_cast<uint16_t>(std::min(context_.options.channels, context_.max_channels));
+  state_ = State::kOffered;
+  return side_->Send(offer_);
+}
+
+Status Connector::OnMessage(const SetupMessage& message) {
+  if (const Offer* offer = std::get_if<Offer>(&message); offer && state_ == State::kOffered) {
+    return OnOffer(*offer);
+  }
+  if (const Queues* queues = std::get_if<Queues>(&message); queues && state_ == State::kMade) {
+    return OnQueues(*queues);
+  }
+  if (std::holds_alternative<Ready>(message) && state_ == State::kConnected) {
+    state_ = State::kDone;
+    return OkStatus();
+  }
+  return InvalidArgument("a set-up message out of turn");
+}
+
+Status Connector::OnOffer(const Offer& offer) {
+  REIGEN_ASSIGN_OR_RETURN(queues_, QueueSet::Make(context_, offer_, offer));
+  state_ = State::kMade;
+  return side_->Send(queues_->addresses());
+}
+
+Status Connector::OnQueues(const Queues& queues) {
+  REIGEN_RETURN_IF_ERROR(queues_->Connect(queues, context_.options.name, peer_.name));
+  state_ = State::kConnected;
+  return side_->Send(Ready());
+}
+
+Status Connector::TooLate() const {
+  std::string why = "it does not go on with the set-up";
+  if (state_ == State::kCalling) {
+    why = dialer_ != nullptr ? dialer_->Failures() : "it has not called";
+  }
+  const double waited_s = ToSeconds(context_.options.connect_deadline);
+  return DeadlineExceeded("not connected in " + std::to_string(static_cast<int>(waited_s)) +
+                          " s: " + why);
+}
+
+std::optional<Time> Connector::NextDeadline() const {
+  if (!deadline_ || (side_ != nullptr && side_->readable())) return Time{};
+  if (state_ != State::kCalling || dialer_ == nullptr) return deadline_;
+  const std::optional<Time> dial = dialer_->NextDeadline();
+  return dial ? std::min(*dial, *deadline_) : *deadline_;
+}
+
+}  // namespace reigen::transport::rdma

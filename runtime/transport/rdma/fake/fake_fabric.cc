@@ -1,0 +1,261 @@
+#include "runtime/transport/rdma/fake/fake_fabric.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "runtime/base/check.h"
+#include "runtime/transport/rdma/fake/fake_queues.h"
+
+namespace reigen::transport::rdma {
+namespace {
+
+UniqueFd MakeEvent() { return UniqueFd(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)); }
+
+void Clear(const UniqueFd& event) {
+  uint64_t count = 0;
+  while (read(event.get(), &count, sizeof count) > 0) {
+  }
+}
+
+}  // namespace
+
+void FakeDeviceState::Raise(const AsyncEvent& event) {
+  async.push_back(event);
+  const uint64_t one = 1;
+  REIGEN_CHECK(write(async_event.get(), &one, sizeof one) == sizeof one);
+}
+
+class FakeRegion final : public MemoryRegion {
+ public:
+  FakeRegion(FakeFabric* fabric, const FakeMemory& memory) : fabric_(*fabric) {
+    key_ = fabric_.last_key_ += 2;  // local key; the remote one is the next
+    fabric_.memory_[key_] = memory;
+    ++memory.device->registrations;
+    memory.device->locked_bytes += memory.memory.size();
+  }
+  ~FakeRegion() override {
+    const FakeMemory memory = fabric_.memory_.at(key_);
+    --memory.device->registrations;
+    memory.device->locked_bytes -= memory.memory.size();
+    fabric_.memory_.erase(key_);
+  }
+  uint32_t local_key() const override { return key_; }
+  uint32_t remote_key() const override { return key_ + 1; }
+
+ private:
+  FakeFabric& fabric_;
+  uint32_t key_;
+};
+
+class FakeDevice final : public Device {
+ public:
+  FakeDevice(FakeFabric* fabric, FakeDeviceState* state) : fabric_(*fabric), state_(*state) {
+    REIGEN_CHECK(!state_.open, "opened twice");
+    state_.open = true;
+  }
+  ~FakeDevice() override {
+    REIGEN_CHECK(state_.registrations == 0 && state_.queue_pairs == 0 &&
+                     state_.completion_queues == 0,
+                 "a device is closed while it is in use");
+    state_.open = false;
+  }
+
+  StatusOr<DeviceInfo> Query() override { return state_.info; }
+
+  StatusOr<std::unique_ptr<MemoryRegion>> Register(std::span<std::byte> memory,
+                                                   Access access) override {
+    REIGEN_RETURN_IF_ERROR(std::exchange(state_.next_register_status, OkStatus()));
+    if (state_.locked_bytes + memory.size() > state_.locked_limit) {
+      return ErrnoStatus(StatusCode::kResourceExhausted, "ibv_reg_mr", ENOMEM);
+    }
+    return std::unique_ptr<MemoryRegion>(new FakeRegion(&fabric_, {&state_, memory, access}));
+  }
+
+  StatusOr<std::unique_ptr<MemoryRegion>> RegisterDmabuf(int, uint64_t, uint64_t bytes,
+                                                         uint64_t address,
+                                                         Access access) override {
+    if (!state_.dmabuf) {
+      return ErrnoStatus(StatusCode::kUnimplemented, "ibv_reg_dmabuf_mr", EOPNOTSUPP);
+    }
+    const std::span<std::byte> memory(reinterpret_cast<std::byte*>(address), bytes);
+    return std::unique_ptr<MemoryRegion>(new FakeRegion(&fabric_, {&state_, memory, access}));
+  }
+
+  StatusOr<std::unique_ptr<CompletionQueue>> CreateCompletionQueue(uint32_t entries) override {
+    return std::unique_ptr<CompletionQueue>(new FakeCompletionQueue(&state_, entries));
+  }
+
+  StatusOr<std::unique_ptr<QueuePair>> CreateQueuePair(CompletionQueue* queue,
+                                                       const QpLimits& limits, uint8_t,
+                                                       uint16_t) override {
+    REIGEN_RETURN_IF_ERROR(std::exchange(state_.next_queue_pair_status, OkStatus()));
+    return std::unique_ptr<QueuePair>(
+        new FakeQueuePair(&fabric_, static_cast<FakeCompletionQueue*>(queue), limits));
+  }
+
+  int completion_fd() const override { return state_.completion_event.get(); }
+  void TakeEvents() override { Clear(state_.completion_event); }
+  int async_fd() const override { return state_.async_event.get(); }
+
+  std::optional<AsyncEvent> NextAsyncEvent() override {
+    if (state_.async.empty()) {
+      Clear(state_.async_event);
+      return std::nullopt;
+    }
+    const AsyncEvent event = state_.async.front();
+    state_.async.pop_front();
+    return event;
+  }
+
+ private:
+  FakeFabric& fabric_;
+  FakeDeviceState& state_;
+};
+
+class FakeVerbs final : public Verbs {
+ public:
+  FakeVerbs(FakeFabric* fabric, int host) : fabric_(*fabric), host_(host) {}
+
+  StatusOr<std::vector<std::string>> ListDevices() override {
+    std::vector<std::string> names;
+    for (const auto& device : fabric_.devices_) {
+      if (device->host == host_) names.push_back(device->info.name);
+    }
+    return names;
+  }
+
+  StatusOr<std::unique_ptr<Device>> Open(const std::string& name) override {
+    FakeDeviceState& state = fabric_.device(name);
+    REIGEN_RETURN_IF_ERROR(state.open_status);
+    return std::unique_ptr<Device>(new FakeDevice(&fabric_, &state));
+  }
+
+ private:
+  FakeFabric& fabric_;
+  const int host_;
+};
+
+FakeFabric::FakeFabric() = default;
+
+FakeFabric::~FakeFabric() = default;
+
+FakeDeviceState& FakeFabric::AddDevice(int host, const std::string& name,
+                                       const std::string& address) {
+  auto state = std::make_unique<FakeDeviceState>();
+  state->host = host;
+  state->info.name = name;
+  state->info.max_qp_wrs = 1 << 16;
+  state->info.max_cqes = 1 << 20;
+  state->info.max_region_bytes = UINT64_MAX;
+  PortInfo port;
+  port.active = true;
+  port.state = "ACTIVE";
+  port.active_mtu_bytes = 4096;
+  port.max_message_bytes = 8 << 20;
+  port.gbits_per_s = 100;
+  port.pkeys = {0xffff};
+  port.gids = {{0, *GidOfAddress("fe80::1"), GidType::kRoceV2},
+               {1, *GidOfAddress(address), GidType::kRoceV2}};
+  state->info.ports = {port};
+  state->completion_event = MakeEvent();
+  state->async_event = MakeEvent();
+  devices_.push_back(std::move(state));
+  return *devices_.back();
+}
+
+FakeDeviceState& FakeFabric::device(const std::string& name) {
+  for (const auto& device : devices_) {
+    if (device->info.name == name) return *device;
+  }
+  REIGEN_CHECK(false, "no such device");
+}
+
+std::unique_ptr<Verbs> FakeFabric::VerbsOf(int host) {
+  return std::make_unique<FakeVerbs>(this, host);
+}
+
+size_t FakeFabric::registrations() const { return memory_.size(); }
+
+size_t FakeFabric::queue_pairs() const { return queue_pairs_.size(); }
+
+void FakeFabric::Release() {
+  hold_ = false;
+  while (!held_.empty()) {
+    Held held = std::move(held_.front());
+    held_.pop_front();
+    if (held.work.inlined) held.work.local.address = held.inlined.data();
+    Execute(*held.from, held.work);
+  }
+}
+
+FakeQueuePair* FakeFabric::PeerOf(const FakeQueuePair& from) {
+  const auto at = queue_pairs_.find(from.path_.remote_qp);
+  if (at == queue_pairs_.end() || at->second->state_ == FakeQueuePair::State::kError) return nullptr;
+  return at->second;
+}
+
+FakeMemory* FakeFabric::Covering(uint32_t key, FakeDeviceState& device, uint64_t address,
+                                 uint64_t bytes) {
+  const auto at = memory_.find(key);
+  if (at == memory_.end() || at->second.device != &device) return nullptr;
+  const auto begin = reinterpret_cast<uint64_t>(at->second.memory.data());
+  if (address < begin || address + bytes > begin + at->second.memory.size()) return nullptr;
+  return &at->second;
+}
+
+void FakeFabric::Execute(FakeQueuePair& from, const SendWork& work) {
+  WorkStatus status = WorkStatus::kFlushed;
+  if (from.state_ == FakeQueuePair::State::kConnected) {
+    const std::optional<WorkStatus> planned = std::exchange(from.device_.next_send_status, {});
+    status = planned ? *planned : Deliver(from, work);
+  }
+  from.CompleteSend(work, status);
+  if (status != WorkStatus::kSuccess) from.Break();
+}
+
+WorkStatus FakeFabric::Deliver(FakeQueuePair& from, const SendWork& work) {
+  FakeQueuePair* to = PeerOf(from);
+  if (to == nullptr || cut_[from.device_.info.name] || cut_[to->device_.info.name]) {
+    dropped_ += to == nullptr ? 1 : 0;
+    return WorkStatus::kRetryExceeded;
+  }
+  const Segment& local = work.local;
+  if (!work.inlined && local.bytes > 0 &&
+      Covering(local.local_key, from.device_, reinterpret_cast<uint64_t>(local.address),
+               local.bytes) == nullptr) {
+    return WorkStatus::kLocalProtection;
+  }
+  std::byte* target = nullptr;
+  if (work.opcode != Opcode::kSend && local.bytes > 0) {
+    const FakeMemory* memory =
+        Covering(work.remote_key - 1, to->device_, work.remote_address, local.bytes);
+    if (memory == nullptr || memory->access == Access::kLocal) return WorkStatus::kRemoteAccess;
+    target = reinterpret_cast<std::byte*>(work.remote_address);
+  }
+  WorkCompletion arrived;
+  arrived.bytes = local.bytes;
+  if (work.opcode != Opcode::kWrite) {
+    if (to->receives_.empty()) {
+      ++missing_receives_;
+      return WorkStatus::kRnrRetryExceeded;
+    }
+    const ReceiveWork receive = to->receives_.front();
+    to->receives_.pop_front();
+    arrived.id = receive.id;
+    arrived.opcode = work.opcode == Opcode::kSend ? Opcode::kReceive : Opcode::kReceiveWithImm;
+    arrived.immediate = work.immediate;
+    if (work.opcode == Opcode::kSend) {
+      if (receive.local.bytes < local.bytes) return WorkStatus::kRemoteInvalidRequest;
+      target = const_cast<std::byte*>(receive.local.address);
+    }
+  }
+  if (local.bytes > 0) std::memcpy(target, local.address, local.bytes);
+  if (work.opcode != Opcode::kWrite) to->CompleteReceive(arrived);
+  return WorkStatus::kSuccess;
+}
+
+}  // namespace reigen::transport::rdma

@@ -1,0 +1,120 @@
+// A network of RDMA devices in memory, with every fault on demand.
+#ifndef REIGEN_RUNTIME_TRANSPORT_RDMA_FAKE_FAKE_FABRIC_H_
+#define REIGEN_RUNTIME_TRANSPORT_RDMA_FAKE_FAKE_FABRIC_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/base/unique_fd.h"
+#include "runtime/transport/rdma/verbs.h"
+
+namespace reigen::transport::rdma {
+
+class FakeFabric;
+class FakeQueuePair;
+class FakeCompletionQueue;
+
+// A device as the test sees it: what it is, what it does wrong, what it counts.
+struct FakeDeviceState {
+  int host = 0;
+  DeviceInfo info;
+  Status open_status;
+
+  // Faults. What is consumed by one use is an optional or a count.
+  std::optional<size_t> sends_until_post_fails;     // then PostSend says ENOMEM, once
+  std::optional<size_t> receives_until_post_fails;  // the same of PostReceive
+  std::optional<WorkStatus> next_send_status;       // of the next send that is executed
+  Status next_register_status;
+  Status next_queue_pair_status;
+  Status next_connect_status;
+  bool dmabuf = false;         // else EOPNOTSUPP
+  uint64_t locked_limit = UINT64_MAX;
+  bool deaf = false;           // SetError works, but nothing is flushed
+
+  // Counts.
+  uint64_t locked_bytes = 0;
+  size_t registrations = 0;
+  size_t queue_pairs = 0;
+  size_t completion_queues = 0;
+  bool open = false;
+  std::vector<PathAttributes> paths;  // of every Connect
+
+  UniqueFd completion_event;
+  UniqueFd async_event;
+  std::deque<AsyncEvent> async;
+
+  void Raise(const AsyncEvent& event);
+};
+
+// Memory that a key stands for.
+struct FakeMemory {
+  FakeDeviceState* device = nullptr;
+  std::span<std::byte> memory;
+  Access access = Access::kLocal;
+};
+
+// Work is executed when it is posted, or, while `hold` is on, at Release(). A
+// receive that is missing, and a write that a fence should have stopped, are
+// counted and do no harm.
+//
+// Threads: one.
+class FakeFabric {
+ public:
+  FakeFabric();
+  ~FakeFabric();
+
+  // One port, active, RoCE v2 with the address.
+  FakeDeviceState& AddDevice(int host, const std::string& name, const std::string& address);
+  FakeDeviceState& device(const std::string& name);
+  std::unique_ptr<Verbs> VerbsOf(int host);
+
+  // Nothing sent from or to this device arrives, until it is plugged in again.
+  void Cut(const std::string& device) { cut_[device] = true; }
+  void Mend(const std::string& device) { cut_[device] = false; }
+
+  void Hold() { hold_ = true; }
+  void Release();
+
+  size_t missing_receives() const { return missing_receives_; }
+  size_t dropped() const { return dropped_; }  // work for a queue pair that had ended
+  size_t registrations() const;
+  size_t queue_pairs() const;
+
+ private:
+  friend class FakeDevice;
+  friend class FakeQueuePair;
+  friend class FakeRegion;
+  friend class FakeVerbs;
+
+  struct Held {
+    FakeQueuePair* from = nullptr;
+    SendWork work;
+    std::vector<std::byte> inlined;
+  };
+
+  void Execute(FakeQueuePair& from, const SendWork& work);
+  WorkStatus Deliver(FakeQueuePair& from, const SendWork& work);
+  FakeQueuePair* PeerOf(const FakeQueuePair& from);
+  FakeMemory* Covering(uint32_t key, FakeDeviceState& device, uint64_t address, uint64_t bytes);
+
+  std::vector<std::unique_ptr<FakeDeviceState>> devices_;
+  std::map<uint32_t, FakeMemory> memory_;
+  std::map<uint32_t, FakeQueuePair*> queue_pairs_;
+  std::map<std::string, bool> cut_;
+  std::deque<Held> held_;
+  bool hold_ = false;
+  uint32_t last_key_ = 100;
+  uint32_t last_queue_pair_ = 10;
+  size_t missing_receives_ = 0;
+  size_t dropped_ = 0;
+};
+
+}  // namespace reigen::transport::rdma
+
+#endif  // REIGEN_RUNTIME_TRANSPORT_RDMA_FAKE_FAKE_FABRIC_H_

@@ -1,0 +1,83 @@
+#include "runtime/transport/rdma/landings.h"
+
+#include <string>
+#include <utility>
+
+#include "runtime/base/check.h"
+
+namespace reigen::transport::rdma {
+namespace {
+
+constexpr uint32_t kSlotBits = 16;
+constexpr uint32_t kGenerationBits = 12;
+constexpr uint32_t kShareShift = kSlotBits + kGenerationBits;
+constexpr uint32_t kSlotMask = (1u << kSlotBits) - 1;
+constexpr uint32_t kGenerationMask = (1u << kGenerationBits) - 1;
+
+}  // namespace
+
+uint32_t MakeImmediate(uint32_t slot, uint32_t shares) {
+  REIGEN_CHECK(slot <= kMaxSlot && shares > 0 && shares < 16, "an immediate value");
+  return shares << kShareShift | slot;
+}
+
+uint32_t Landings::Open(const Tag& tag, uint64_t bytes, MemoryUse use) {
+  if (free_.empty()) {
+    REIGEN_CHECK(slots_.size() <= kSlotMask, "more credits than receives that may be posted");
+    free_.push_back(static_cast<uint32_t>(slots_.size()));
+    slots_.emplace_back();
+  }
+  const uint32_t index = free_.back();
+  free_.pop_back();
+  Slot& slot = slots_[index];
+  slot.tag = tag;
+  slot.bytes = bytes;
+  slot.use = std::move(use);
+  slot.shares = slot.arrived = 0;
+  slot.open = true;
+  REIGEN_CHECK(slots_by_tag_.emplace(tag, index).second, "one credit for a tag");
+  return slot.generation << kSlotBits | index;
+}
+
+StatusOr<std::optional<Landings::Landed>> Landings::Arrived(uint32_t immediate) {
+  const uint32_t index = immediate & kSlotMask;
+  const uint32_t generation = immediate >> kSlotBits & kGenerationMask;
+  const uint32_t shares = immediate >> kShareShift;
+  if (index >= slots_.size() || !slots_[index].open || slots_[index].generation != generation ||
+      shares == 0) {
+    return InvalidArgument("the peer wrote without a credit (immediate value " +
+                           std::to_string(immediate) + ")");
+  }
+  Slot& slot = slots_[index];
+  if (slot.arrived > 0 && slot.shares != shares) {
+    return InvalidArgument("the peer says both " + std::to_string(slot.shares) + " and " +
+                           std::to_string(shares) + " shares of " + ToString(slot.tag));
+  }
+  slot.shares = shares;
+  if (++slot.arrived < shares) return std::optional<Landed>();
+  const Landed landed = {slot.tag, slot.bytes};
+  Free(index);
+  return std::optional<Landed>(landed);
+}
+
+bool Landings::Drop(const Tag& tag) {
+  const auto at = slots_by_tag_.find(tag);
+  if (at == slots_by_tag_.end()) return false;
+  Free(at->second);
+  return true;
+}
+
+void Landings::Free(uint32_t index) {
+  Slot& slot = slots_[index];
+  slots_by_tag_.erase(slot.tag);
+  slot.open = false;
+  slot.use.reset();
+  slot.generation = (slot.generation + 1) & kGenerationMask;
+  free_.push_back(index);
+}
+
+void Landings::Clear() {
+  while (!slots_by_tag_.empty()) Free(slots_by_tag_.begin()->second);
+}
+
+}  // namespace reigen::transport::rdma

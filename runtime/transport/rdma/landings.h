@@ -1,0 +1,68 @@
+// The receiver's book of credits that are out. Pure.
+#ifndef REIGEN_RUNTIME_TRANSPORT_RDMA_LANDINGS_H_
+#define REIGEN_RUNTIME_TRANSPORT_RDMA_LANDINGS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/base/status.h"
+#include "runtime/transport/link.h"
+#include "runtime/transport/rdma/memory.h"
+
+namespace reigen::transport::rdma {
+
+// The immediate value with which the sender ends its share of a message on one
+// queue pair: the slot of the credit, and how many queue pairs have a share.
+//
+//   bits 31-28 shares   27-16 generation of the slot   15-0 slot
+uint32_t MakeImmediate(uint32_t slot, uint32_t shares);
+inline constexpr uint32_t kMaxSlot = (1u << 28) - 1;  // with its generation
+
+// A slot for each credit, from when it is given until all shares have come, or until
+// the post has ended in another way. A slot's generation is another one each time:
+// what belongs to an earlier credit is told from what is new.
+//
+// Memory: a slot holds a use of the memory that the peer may write to (R7).
+class Landings {
+ public:
+  // The slot to put into the credit.
+  uint32_t Open(const Tag& tag, uint64_t bytes, MemoryUse use);
+
+  struct Landed {
+    Tag tag;
+    uint64_t bytes = 0;
+  };
+  // An immediate value has come. The message, if it is whole with that.
+  // InvalidArgument: there is no such credit.
+  StatusOr<std::optional<Landed>> Arrived(uint32_t immediate);
+
+  // The peer says that it has written all, in another way; or it never will, for
+  // the lengths differ. False: there is no such credit.
+  bool Drop(const Tag& tag);
+
+  size_t open() const { return slots_by_tag_.size(); }
+  void Clear();
+
+ private:
+  struct Slot {
+    Tag tag;
+    uint64_t bytes = 0;
+    MemoryUse use;
+    uint32_t generation = 0;
+    uint32_t shares = 0;   // as the first immediate value said
+    uint32_t arrived = 0;  // of them
+    bool open = false;
+  };
+  void Free(uint32_t slot);
+
+  std::vector<Slot> slots_;
+  std::vector<uint32_t> free_;
+  std::unordered_map<Tag, uint32_t, TagHash> slots_by_tag_;
+};
+
+}  // namespace reigen::transport::rdma
+
+#endif  // REIGEN_RUNTIME_TRANSPORT_RDMA_LANDINGS_H_

@@ -1,0 +1,72 @@
+#include "runtime/transport/rdma/path.h"
+
+#include <algorithm>
+
+namespace reigen::transport::rdma {
+namespace {
+
+// The field has five bits; 0 is without end.
+constexpr uint8_t kMinExponent = 1;
+constexpr uint8_t kMaxExponent = 31;
+
+std::string Kind(const RailAddress& rail) {
+  if (rail.layer == LinkLayer::kInfiniBand) return "InfiniBand";
+  return std::string(rail.gid_type == GidType::kRoceV2 ? "RoCE v2" : "RoCE v1") + " over " +
+         (IsIpv4(rail.gid) ? "IPv4" : "IPv6");
+}
+
+}  // namespace
+
+std::string WhyNot(const RailAddress& a, const RailAddress& b) {
+  if (Kind(a) == Kind(b)) return "";
+  return a.device + " here speaks " + Kind(a) + ", " + b.device + " there " + Kind(b);
+}
+
+StatusOr<std::vector<RailPair>> PairRails(const std::vector<RailAddress>& local,
+                                          const std::vector<RailAddress>& remote) {
+  std::vector<RailPair> pairs;
+  std::string why_not;
+  if (!local.empty() && !remote.empty()) {
+    for (size_t i = 0; i < std::max(local.size(), remote.size()); ++i) {
+      const size_t here = i % local.size();
+      const size_t there = i % remote.size();
+      const std::string reason = WhyNot(local[here], remote[there]);
+      if (reason.empty()) {
+        pairs.push_back({static_cast<int>(here), static_cast<int>(there)});
+      } else {
+        why_not += (why_not.empty() ? "" : "; ") + reason;
+      }
+    }
+  }
+  if (pairs.empty()) {
+    return FailedPrecondition("no two RDMA ports can talk: " +
+                              (why_not.empty() ? "one end has none" : why_not));
+  }
+  return pairs;
+}
+
+bool NeedsGlobalRoute(const RailAddress& local, const RailAddress& remote) {
+  constexpr ptrdiff_t kPrefixBytes = 8;
+  if (local.layer == LinkLayer::kEthernet) return true;
+  return !std::equal(local.gid.bytes.begin(), local.gid.bytes.begin() + kPrefixBytes,
+                     remote.gid.bytes.begin());
+}
+
+Duration RetryPlan::total() const {
+  const auto once = std::chrono::nanoseconds(4096ll << timeout_exponent);
+  return once * (retries + 1);
+}
+
+RetryPlan PlanRetries(Duration budget) {
+  RetryPlan plan;
+  plan.timeout_exponent = kMinExponent;
+  for (uint8_t exponent = kMinExponent; exponent <= kMaxExponent; ++exponent) {
+    RetryPlan longer;
+    longer.timeout_exponent = exponent;
+    if (longer.total() > budget + budget / 10) break;
+    plan = longer;
+  }
+  return plan;
+}
+
+}  // namespace reigen::transport::rdma

@@ -1,0 +1,61 @@
+// What two ports must agree on, and how long a path is trusted. Pure.
+#ifndef REIGEN_RUNTIME_TRANSPORT_RDMA_PATH_H_
+#define REIGEN_RUNTIME_TRANSPORT_RDMA_PATH_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/base/clock.h"
+#include "runtime/base/status.h"
+#include "runtime/transport/rdma/verbs_types.h"
+
+namespace reigen::transport::rdma {
+
+// A port as its peers must know it.
+struct RailAddress {
+  std::string device;
+  LinkLayer layer = LinkLayer::kEthernet;
+  GidType gid_type = GidType::kRoceV2;
+  Gid gid;
+  uint16_t lid = 0;
+  uint32_t mtu_bytes = 0;
+  uint32_t max_message_bytes = 0;
+
+  bool operator==(const RailAddress&) const = default;
+};
+
+// One way between two hosts: index of the rail here, and of the one there.
+struct RailPair {
+  int local = 0;
+  int remote = 0;
+
+  bool operator==(const RailPair&) const = default;
+};
+
+// Rail i here with rail i there; the side with fewer begins again. Both ends find
+// the same pairs. FailedPrecondition if no two can talk; it names them.
+StatusOr<std::vector<RailPair>> PairRails(const std::vector<RailAddress>& local,
+                                          const std::vector<RailAddress>& remote);
+
+// "" or why two ports cannot talk.
+std::string WhyNot(const RailAddress& a, const RailAddress& b);
+
+// Whether packets are routed by GID: always on Ethernet, on InfiniBand between
+// subnets (GIDs with different prefixes).
+bool NeedsGlobalRoute(const RailAddress& local, const RailAddress& remote);
+
+// How often, and how long apart, a packet is sent again until a path is lost.
+struct RetryPlan {
+  uint8_t timeout_exponent = 17;  // 4.096 us * 2^this
+  uint8_t retries = 6;            // 7 means without end on some devices
+
+  Duration total() const;
+};
+
+// The plan that lasts closest to `budget` without being longer than 1.1 times it.
+RetryPlan PlanRetries(Duration budget);
+
+}  // namespace reigen::transport::rdma
+
+#endif  // REIGEN_RUNTIME_TRANSPORT_RDMA_PATH_H_

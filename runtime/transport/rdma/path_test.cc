@@ -1,0 +1,72 @@
+// Goal: both ends find the same pairs of ports, and a path is trusted long enough.
+#include "runtime/transport/rdma/path.h"
+
+#include <gtest/gtest.h>
+
+namespace reigen::transport::rdma {
+namespace {
+
+RailAddress Roce(const std::string& device, const std::string& address,
+                 GidType type = GidType::kRoceV2) {
+  RailAddress rail;
+  rail.device = device;
+  rail.gid = *GidOfAddress(address);
+  rail.gid_type = type;
+  return rail;
+}
+
+std::vector<RailPair> Swapped(std::vector<RailPair> pairs) {
+  for (RailPair& pair : pairs) std::swap(pair.local, pair.remote);
+  return pairs;
+}
+
+TEST(PathTest, PortsArePairedInOrderAndTheShorterListBeginsAgain) {
+  const std::vector<RailAddress> two = {Roce("a0", "10.0.0.1"), Roce("a1", "10.1.0.1")};
+  const std::vector<RailAddress> three = {Roce("b0", "10.0.0.2"), Roce("b1", "10.1.0.2"),
+                                          Roce("b2", "10.2.0.2")};
+  const auto pairs = PairRails(two, three);
+  ASSERT_TRUE(pairs.ok());
+  EXPECT_EQ(*pairs, (std::vector<RailPair>{{0, 0}, {1, 1}, {0, 2}}));
+  EXPECT_EQ(*PairRails(three, two), Swapped(*pairs)) << "the other end sees the same";
+}
+
+TEST(PathTest, PortsThatCannotTalkAreNotPaired) {
+  const std::vector<RailAddress> here = {Roce("a0", "10.0.0.1")};
+  const std::vector<RailAddress> there = {Roce("b0", "fd00::2"), Roce("b1", "10.0.0.2")};
+  EXPECT_EQ(*PairRails(here, there), (std::vector<RailPair>{{0, 1}}));
+
+  RailAddress infiniband = Roce("b2", "fe80::2", GidType::kInfiniBand);
+  infiniband.layer = LinkLayer::kInfiniBand;
+  const Status status =
+      PairRails(here, {infiniband, Roce("b3", "10.0.0.3", GidType::kRoceV1)}).status();
+  EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
+  EXPECT_NE(status.ToString().find("InfiniBand"), std::string::npos) << status.ToString();
+  EXPECT_NE(status.ToString().find("RoCE v1"), std::string::npos) << status.ToString();
+  EXPECT_FALSE(PairRails(here, {}).ok());
+}
+
+TEST(PathTest, EthernetIsAlwaysRoutedByAddressInfiniBandBetweenSubnets) {
+  EXPECT_TRUE(NeedsGlobalRoute(Roce("a", "10.0.0.1"), Roce("b", "10.0.0.2")));
+  RailAddress a = Roce("a", "fe80::1");
+  RailAddress b = Roce("b", "fe80::2");
+  a.layer = b.layer = LinkLayer::kInfiniBand;
+  EXPECT_FALSE(NeedsGlobalRoute(a, b));
+  b.gid = *GidOfAddress("fe80:0:0:7::2");
+  EXPECT_TRUE(NeedsGlobalRoute(a, b));
+}
+
+TEST(PathTest, RetriesLastAboutAsLongAsAskedAndNeverForEver) {
+  for (const int budget_ms : {100, 500, 1000, 4000, 8000, 12000, 40000}) {
+    const Duration budget = milliseconds(budget_ms);
+    const RetryPlan plan = PlanRetries(budget);
+    EXPECT_EQ(plan.retries, 6) << "7 is without end on some devices";
+    EXPECT_LE(plan.total(), budget + budget / 10) << budget_ms;
+    EXPECT_GE(plan.total(), budget / 2) << budget_ms;
+  }
+  EXPECT_EQ(PlanRetries(seconds(4)).timeout_exponent, 17);
+  EXPECT_GT(PlanRetries(seconds(4)).total(), seconds(3)) << "2 s of loss must be survived";
+  EXPECT_LE(PlanRetries(seconds(100000)).timeout_exponent, 31);
+}
+
+}  // namespace
+}  // namespace reigen::transport::rdma

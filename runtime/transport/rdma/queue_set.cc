@@ -1,0 +1,218 @@
+#include "runtime/transport/rdma/queue_set.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "runtime/base/check.h"
+#include "runtime/base/hmac.h"
+#include "runtime/transport/rdma/rdma_limits.h"
+#include "runtime/transport/rdma/words.h"
+
+namespace reigen::transport::rdma {
+namespace {
+
+constexpr uint32_t kPsnMask = 0xffffff;
+
+uint32_t RandomPsn() {
+  uint32_t psn = 0;
+  std::memcpy(&psn, RandomBytes(sizeof psn).data(), sizeof psn);
+  return psn & kPsnMask;
+}
+
+std::string End(const std::string& host, const RailAddress& rail) {
+  return host + " (" + rail.device + " " + ToString(rail.gid) + ")";
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<QueueSet>> QueueSet::Make(RdmaContext& context, const Offer& local,
+                                                   const Offer& remote) {
+  std::unique_ptr<QueueSet> set(new QueueSet(context, local, remote));
+  REIGEN_ASSIGN_OR_RETURN(const std::vector<RailPair> ways, PairRails(local.rails, remote.rails));
+  const size_t wanted = std::min(local.channels, remote.channels);
+  const size_t channels = std::max(wanted, ways.size());
+  set->pairs_.push_back(ways[0]);
+  for (size_t i = 0; i < channels; ++i) set->pairs_.push_back(ways[i % ways.size()]);
+  REIGEN_RETURN_IF_ERROR(set->MakeQueues());
+  REIGEN_RETURN_IF_ERROR(set->MakeControl());
+  return set;
+}
+
+Status QueueSet::MakeQueues() {
+  const uint32_t receives = context_.max_receives;
+  std::vector<uint32_t> entries(context_.rails.size());
+  entries[static_cast<size_t>(pairs_[0].local)] += 2 * kControlQueue;
+  for (size_t i = 1; i < pairs_.size(); ++i) {
+    entries[static_cast<size_t>(pairs_[i].local)] += kDataSends + receives;
+  }
+  for (size_t rail = 0; rail < entries.size(); ++rail) {
+    completions_.emplace_back();
+    if (entries[rail] == 0) continue;
+    REIGEN_ASSIGN_OR_RETURN(completions_.back(),
+                            context_.rails[rail]->device().CreateCompletionQueue(entries[rail]));
+  }
+  for (size_t i = 0; i < pairs_.size(); ++i) {
+    const auto local = static_cast<size_t>(pairs_[i].local);
+    const RailChoice& choice = context_.rails[local]->choice();
+    QpLimits limits;
+    limits.send_wrs = i == 0 ? kControlQueue : kDataSends;
+    limits.receive_wrs = i == 0 ? kControlQueue : receives;
+    limits.inline_bytes = i == 0 ? ControlQueue::kHeaderBytes + ControlQueue::kPlaceBytes : 0;
+    REIGEN_ASSIGN_OR_RETURN(auto pair,
+                            context_.rails[local]->device().CreateQueuePair(
+                                completions_[local].get(), limits, choice.port.number,
+                                choice.pkey_index));
+    queues_.emplace_back(std::move(pair));
+    psns_.push_back(RandomPsn());
+  }
+  for (size_t i = 1; i < queues_.size(); ++i) {
+    REIGEN_RETURN_IF_ERROR(PostDataReceives(static_cast<uint8_t>(i)));
+  }
+  return OkStatus();
+}
+
+Status QueueSet::MakeControl() {
+  Device& device = context_.rails[static_cast<size_t>(pairs_[0].local)]->device();
+  control_memory_.resize(ControlQueue::kMemoryBytes);
+  // Not relaxed: what is read here must be whole when its completion is seen.
+  auto region = device.Register(control_memory_, Access::kLocal);
+  if (!region.ok()) {
+    return DescribeRegistration(region.status(), ReadLockedMemory(), control_memory_.size());
+  }
+  control_region_ = std::move(region).value();
+  control_ = std::make_unique<ControlQueue>(&queues_[0], std::span(control_memory_),
+                                            control_region_->local_key());
+  REIGEN_RETURN_IF_ERROR(control_->PostReceives());
+
+  std::vector<DataWriter::Queue> data;
+  uint64_t max_message_bytes = UINT64_MAX;
+  for (size_t i = 1; i < pairs_.size(); ++i) {
+    data.push_back({&queues_[i], pairs_[i].local, pairs_[i].remote});
+    for (const RailAddress& end : {local_.rails[static_cast<size_t>(pairs_[i].local)],
+                                   remote_.rails[static_cast<size_t>(pairs_[i].remote)]}) {
+      max_message_bytes = std::min<uint64_t>(max_message_bytes, end.max_message_bytes);
+    }
+  }
+  if (max_message_bytes == 0) return InvalidArgument("a port takes messages of 0 bytes");
+  writer_ = std::make_unique<DataWriter>(std::move(data), max_message_bytes);
+  return OkStatus();
+}
+
+Status QueueSet::PostDataReceives(uint8_t queue) {
+  ReceiveWork work;
+  work.id = WorkId{WorkKind::kDataReceive, queue, 0}.Encode();
+  return queues_[queue].Receive(std::vector<ReceiveWork>(context_.max_receives, work));
+}
+
+Status QueueSet::PostDataReceive(uint8_t queue) {
+  ReceiveWork work;
+  work.id = WorkId{WorkKind::kDataReceive, queue, 0}.Encode();
+  return queues_[queue].Receive({&work, 1});
+}
+
+Queues QueueSet::addresses() const {
+  Queues queues;
+  for (size_t i = 0; i < queues_.size(); ++i) {
+    queues.queues.push_back({queues_[i].pair().number(), psns_[i]});
+  }
+  return queues;
+}
+
+Status QueueSet::Connect(const Queues& remote, const std::string& local_name,
+                         const std::string& remote_name) {
+  if (remote.queues.size() != queues_.size()) {
+    return InvalidArgument("the peer made " + std::to_string(remote.queues.size()) +
+                           " queues, this end " + std::to_string(queues_.size()));
+  }
+  for (size_t i = 0; i < queues_.size(); ++i) {
+    paths_.push_back(End(local_name, local_.rails[static_cast<size_t>(pairs_[i].local)]) + " -> " +
+                     End(remote_name, remote_.rails[static_cast<size_t>(pairs_[i].remote)]));
+    const Status connected = queues_[i].pair().Connect(PathOf(i, remote.queues[i]));
+    REIGEN_RETURN_IF_ERROR(Annotate(connected, paths_.back()));
+  }
+  return OkStatus();
+}
+
+PathAttributes QueueSet::PathOf(size_t queue, const QueueAddress& there) const {
+  const RailChoice& here = context_.rails[static_cast<size_t>(pairs_[queue].local)]->choice();
+  const RailAddress& local = local_.rails[static_cast<size_t>(pairs_[queue].local)];
+  const RailAddress& remote = remote_.rails[static_cast<size_t>(pairs_[queue].remote)];
+  const RetryPlan retry = PlanRetries(context_.options.retry_budget);
+  PathAttributes path;
+  path.port = here.port.number;
+  path.pkey_index = here.pkey_index;
+  path.gid_index = static_cast<uint8_t>(here.gid.index);
+  path.global = NeedsGlobalRoute(local, remote);
+  path.remote_gid = remote.gid;
+  path.remote_lid = remote.lid;
+  path.remote_qp = there.number;
+  path.local_psn = psns_[queue];
+  path.remote_psn = there.psn & kPsnMask;
+  path.mtu_bytes = std::min(local.mtu_bytes, remote.mtu_bytes);
+  path.service_level = context_.options.service_level;
+  path.traffic_class = context_.options.traffic_class;
+  path.timeout_exponent = retry.timeout_exponent;
+  path.retries = retry.retries;
+  return path;
+}
+
+StatusOr<size_t> QueueSet::Poll(std::span<WorkCompletion> out) {
+  size_t count = 0;
+  for (size_t i = 0; i < completions_.size() && count < out.size(); ++i) {
+    CompletionQueue* const queue = completions_[(next_poll_ + i) % completions_.size()].get();
+    if (queue == nullptr) continue;
+    REIGEN_ASSIGN_OR_RETURN(const size_t got, queue->Poll(out.subspan(count)));
+    count += got;
+  }
+  next_poll_ = (next_poll_ + 1) % completions_.size();
+  for (size_t i = 0; i < count; ++i) queues_[WorkId::Decode(out[i].id).queue].OnCompletion();
+  return count;
+}
+
+Status QueueSet::Arm() {
+  for (const auto& queue : completions_) {
+    if (queue != nullptr) REIGEN_RETURN_IF_ERROR(queue->Arm());
+  }
+  return OkStatus();
+}
+
+Status QueueSet::SetError() {
+  Status status;
+  for (WorkQueue& queue : queues_) {
+    const Status each = queue.pair().SetError();
+    if (status.ok()) status = each;
+  }
+  return status;
+}
+
+bool QueueSet::drained() const {
+  return std::all_of(queues_.begin(), queues_.end(),
+                     [](const WorkQueue& queue) { return queue.out() == 0; });
+}
+
+bool QueueSet::Has(uint32_t qp_number) const {
+  return std::any_of(queues_.begin(), queues_.end(), [&](const WorkQueue& queue) {
+    return queue.pair().number() == qp_number;
+  });
+}
+
+bool QueueSet::Uses(const Rail* rail) const {
+  return std::any_of(pairs_.begin(), pairs_.end(), [&](const RailPair& pair) {
+    return context_.rails[static_cast<size_t>(pair.local)].get() == rail;
+  });
+}
+
+std::string QueueSet::Summary() const {
+  const PathAttributes path = PathOf(0, {});
+  const RailAddress& local = local_.rails[static_cast<size_t>(pairs_[0].local)];
+  const RailAddress& remote = remote_.rails[static_cast<size_t>(pairs_[0].remote)];
+  std::string mtu = std::to_string(path.mtu_bytes);
+  if (local.mtu_bytes != remote.mtu_bytes) {
+    mtu += " (here " + std::to_string(local.mtu_bytes) + ", there " +
+           std::to_string(remote.mtu_bytes) + "; the smaller counts)";
+  }
+  return std::to_string(data_queues()) + " queues for data, path MTU " + mtu + ": " + paths_[0];
+}
+
+}  // namespace reigen::transport::rdma

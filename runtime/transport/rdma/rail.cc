@@ -1,0 +1,98 @@
+#include "runtime/transport/rdma/rail.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "runtime/base/log.h"
+
+namespace reigen::transport::rdma {
+
+Status Rail::Watch(Poller& poller) {
+  REIGEN_ASSIGN_OR_RETURN(completion_watch_,
+                          poller.Add(device_->completion_fd(), EPOLLIN,
+                                     [this](uint32_t) { completions_ = true; }));
+  REIGEN_ASSIGN_OR_RETURN(async_watch_, poller.Add(device_->async_fd(), EPOLLIN,
+                                                   [this](uint32_t) { async_ = true; }));
+  return OkStatus();
+}
+
+RailAddress Rail::address() const {
+  RailAddress address;
+  address.device = choice_.device;
+  address.layer = choice_.port.layer;
+  address.gid_type = choice_.gid.type;
+  address.gid = choice_.gid.gid;
+  address.lid = choice_.port.lid;
+  address.mtu_bytes = choice_.port.active_mtu_bytes;
+  address.max_message_bytes = choice_.port.max_message_bytes;
+  return address;
+}
+
+Status Rail::Refresh(const Wish& wish) {
+  Candidate candidate;
+  candidate.name = choice_.device;
+  REIGEN_ASSIGN_OR_RETURN(candidate.info, device_->Query());
+  Wish same = wish;
+  same.devices = {choice_.device + ":" + std::to_string(choice_.port.number)};
+  REIGEN_ASSIGN_OR_RETURN(Choice choice, ChooseRails({candidate}, same));
+  if (choice.rails[0].gid.gid != choice_.gid.gid || choice.rails[0].gid.index != choice_.gid.index) {
+    REIGEN_INFO("rdma: address changed, {} is now {}", ToString(choice_), ToString(choice.rails[0]));
+  }
+  choice_ = std::move(choice.rails[0]);
+  return OkStatus();
+}
+
+bool Rail::TakeCompletionEvents() {
+  if (!std::exchange(completions_, false)) return false;
+  device_->TakeEvents();
+  return true;
+}
+
+std::vector<AsyncEvent> Rail::TakeAsyncEvents() {
+  std::vector<AsyncEvent> events;
+  if (!std::exchange(async_, false)) return events;
+  while (std::optional<AsyncEvent> event = device_->NextAsyncEvent()) {
+    events.push_back(std::move(*event));
+  }
+  return events;
+}
+
+StatusOr<std::vector<std::unique_ptr<Rail>>> OpenRails(Verbs& verbs, const Wish& wish,
+                                                       std::string& reason) {
+  REIGEN_ASSIGN_OR_RETURN(const std::vector<std::string> names, verbs.ListDevices());
+  std::vector<Candidate> candidates;
+  std::vector<std::shared_ptr<Device>> devices;
+  for (const std::string& name : names) {
+    Candidate& candidate = candidates.emplace_back();
+    candidate.name = name;
+    std::shared_ptr<Device>& device = devices.emplace_back();
+    StatusOr<std::unique_ptr<Device>> opened = verbs.Open(name);
+    if (!opened.ok()) {
+      candidate.status = Annotate(opened.status(), "RDMA device " + name +
+                                                       " is there and cannot be opened (a container "
+                                                       "must be given /dev/infiniband)");
+      continue;
+    }
+    device = std::move(opened).value();
+    StatusOr<DeviceInfo> info = device->Query();
+    if (info.ok()) {
+      candidate.info = std::move(info).value();
+    } else {
+      candidate.status = info.status();
+    }
+  }
+  REIGEN_ASSIGN_OR_RETURN(Choice choice, ChooseRails(candidates, wish));
+  std::vector<std::unique_ptr<Rail>> rails;
+  reason.clear();
+  for (RailChoice& chosen : choice.rails) {
+    const auto at = std::find(names.begin(), names.end(), chosen.device);
+    reason += (rails.empty() ? "" : ", ") + ToString(chosen);
+    rails.push_back(std::make_unique<Rail>(devices[static_cast<size_t>(at - names.begin())],
+                                           std::move(chosen)));
+  }
+  reason += ": " + choice.reason;
+  return rails;
+}
+
+}  // namespace reigen::transport::rdma

@@ -1,0 +1,58 @@
+// A port of this host that its links use.
+#ifndef REIGEN_RUNTIME_TRANSPORT_RDMA_RAIL_H_
+#define REIGEN_RUNTIME_TRANSPORT_RDMA_RAIL_H_
+
+#include <memory>
+#include <vector>
+
+#include "runtime/base/status.h"
+#include "runtime/transport/rdma/choice.h"
+#include "runtime/transport/rdma/path.h"
+#include "runtime/transport/rdma/verbs.h"
+#include "runtime/transport/tcp/poller.h"
+
+namespace reigen::transport::rdma {
+
+// An open device with the port and address chosen.
+//
+// Threads: one owner.
+class Rail {
+ public:
+  Rail(std::shared_ptr<Device> device, RailChoice choice)
+      : device_(std::move(device)), choice_(std::move(choice)) {}
+  Rail(const Rail&) = delete;
+  Rail& operator=(const Rail&) = delete;
+
+  Status Watch(Poller& poller);
+
+  Device& device() { return *device_; }
+  const std::shared_ptr<Device>& shared_device() const { return device_; }
+  const RailChoice& choice() const { return choice_; }
+  RailAddress address() const;
+
+  // Reads port and GIDs again: each new link does, for after a flap of the port its
+  // GID may have another index, or have gone.
+  Status Refresh(const Wish& wish);
+
+  // Since the last call: completions came to armed queues; asynchronous events.
+  bool TakeCompletionEvents();
+  std::vector<AsyncEvent> TakeAsyncEvents();
+  bool has_events() const { return completions_ || async_; }
+
+ private:
+  const std::shared_ptr<Device> device_;
+  RailChoice choice_;
+  Poller::Watch completion_watch_;
+  Poller::Watch async_watch_;
+  bool completions_ = false;
+  bool async_ = false;
+};
+
+// Opens the machine's devices and keeps those chosen, as ChooseRails says; `reason`
+// becomes the words for the log.
+StatusOr<std::vector<std::unique_ptr<Rail>>> OpenRails(Verbs& verbs, const Wish& wish,
+                                                       std::string& reason);
+
+}  // namespace reigen::transport::rdma
+
+#endif  // REIGEN_RUNTIME_TRANSPORT_RDMA_RAIL_H_

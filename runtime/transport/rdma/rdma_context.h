@@ -1,0 +1,49 @@
+// What the links of an RdmaTransport share with it.
+#ifndef REIGEN_RUNTIME_TRANSPORT_RDMA_RDMA_CONTEXT_H_
+#define REIGEN_RUNTIME_TRANSPORT_RDMA_RDMA_CONTEXT_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/base/clock.h"
+#include "runtime/transport/rdma/memory.h"
+#include "runtime/transport/rdma/rail.h"
+#include "runtime/transport/rdma/rdma_transport.h"
+#include "runtime/transport/tcp/farewell.h"
+#include "runtime/transport/tcp/handshake.h"
+#include "runtime/transport/tcp/poller.h"
+#include "runtime/transport/tcp/reception.h"
+
+namespace reigen::transport::rdma {
+
+class RdmaLink;
+
+inline constexpr char kScheme[] = "rdma";
+
+struct RdmaContext {
+  RdmaContext(const RdmaOptions& o, std::unique_ptr<Verbs> v)
+      : options(o),
+        identity{o.job, o.secret, o.host},
+        verbs(std::move(v)),
+        farewell(&poller),
+        reception(&poller, identity) {}
+
+  const RdmaOptions options;
+  const Identity identity;
+  std::string scope;  // interface of the link-local address listened on, if any
+  const std::unique_ptr<Verbs> verbs;
+  Poller poller;  // before what it watches
+  std::vector<std::unique_ptr<Rail>> rails;
+  std::unique_ptr<Memory> memory;
+  Farewell farewell;
+  Reception reception;
+  std::vector<RdmaLink*> links;
+  uint32_t max_receives = 0;  // that every device takes in one queue
+  int max_channels = 0;       // of a link; of what every device's completion queues hold
+  Time now{};                 // of the last Progress()
+};
+
+}  // namespace reigen::transport::rdma
+
+#endif  // REIGEN_RUNTIME_TRANSPORT_RDMA_RDMA_CONTEXT_H_

@@ -1,0 +1,323 @@
+#include "runtime/transport/rdma/rdma_link.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "runtime/base/check.h"
+#include "runtime/base/log.h"
+#include "runtime/transport/rdma/rdma_limits.h"
+#include "runtime/transport/rdma/words.h"
+
+namespace reigen::transport::rdma {
+
+RdmaLink::RdmaLink(RdmaContext* context, const Peer& peer)
+    : context_(*context),
+      peer_(peer),
+      core_(peer.name, context->max_receives),
+      connector_(std::make_unique<Connector>(context, peer)) {
+  REIGEN_CHECK(peer.host != context_.options.host, "a link leads to another host");
+  context_.links.push_back(this);
+}
+
+RdmaLink::~RdmaLink() {
+  Close();
+  queues_.reset();
+  std::erase(context_.links, this);
+}
+
+Status RdmaLink::PostSend(std::span<const std::byte> data, const Tag& tag, uint64_t cookie) {
+  const Status status = core_.PostSend(data, tag, cookie);
+  unfinished_ = unfinished_ || state_ == State::kReady || core_.has_completions();
+  return status;
+}
+
+Status RdmaLink::PostRecv(std::span<std::byte> data, const Tag& tag, uint64_t cookie) {
+  const Status status = core_.PostRecv(data, tag, cookie);
+  unfinished_ = unfinished_ || state_ == State::kReady || core_.has_completions();
+  return status;
+}
+
+void RdmaLink::Close() { Drain(Aborted("closed here"), /*closed_here=*/true); }
+
+void RdmaLink::Progress(Time now) {
+  unfinished_ = false;
+  if (state_ == State::kConnecting) Connecting(now);
+  if (state_ == State::kReady) Move(now);
+  if (state_ == State::kDraining) Draining(now);
+  for (const std::string& notice : core_.TakeNotices()) REIGEN_WARN("{}", notice);
+}
+
+void RdmaLink::Connecting(Time now) {
+  const StatusOr<bool> done = connector_->Progress(now);
+  if (!done.ok()) {
+    const std::string ends = context_.options.name + " -> " + peer_.name + " (rdma)";
+    return Drain(Annotate(done.status(), ends), /*closed_here=*/false);
+  }
+  if (!*done) return;
+  queues_ = connector_->TakeQueues();
+  side_ = connector_->TakeSideChannel();
+  connector_.reset();
+  state_ = State::kReady;
+  REIGEN_INFO("link over rdma, {}", queues_->Summary());
+}
+
+void RdmaLink::Move(Time now) {
+  core_.Tick(now);
+  Status status = TakeCompletions(now);
+  if (status.ok()) status = PushOut();
+  if (status.ok() && !armed_ && !busy()) {
+    status = queues_->Arm();
+    armed_ = status.ok();
+    // What came before the queue was armed is not told.
+    if (status.ok()) status = TakeCompletions(now);
+    if (status.ok()) status = PushOut();
+  }
+  if (!status.ok()) return Drain(status, /*closed_here=*/false);
+  const auto message = side_->Receive();
+  if (message.ok() && !*message) return;
+  Drain(Annotate(message.ok() ? InvalidArgument("a set-up message in the middle of the work")
+                              : message.status(),
+                 queues_->path(0) + " (rdma)"),
+        /*closed_here=*/false);
+}
+
+// Whether to poll again rather than to sleep.
+bool RdmaLink::busy() const { return unfinished_ || context_.now < spin_until_; }
+
+Status RdmaLink::TakeCompletions(Time now) {
+  std::array<WorkCompletion, kPollBatch> batch;
+  for (size_t taken = 0; taken < kPollPerTurn;) {
+    REIGEN_ASSIGN_OR_RETURN(const size_t count, queues_->Poll(batch));
+    for (size_t i = 0; i < count; ++i) REIGEN_RETURN_IF_ERROR(OnCompletion(batch[i]));
+    if (count == 0) return OkStatus();
+    taken += count;
+    spin_until_ = now + context_.options.spin;
+  }
+  unfinished_ = true;
+  return OkStatus();
+}
+
+Status RdmaLink::OnCompletion(const WorkCompletion& completion) {
+  const WorkId id = WorkId::Decode(completion.id);
+  if (completion.status != WorkStatus::kSuccess) {
+    if (state_ == State::kDraining) return OkStatus();
+    return DescribeCompletion(completion, Name(id.kind), queues_->path(id.queue) + " (rdma)");
+  }
+  switch (id.kind) {
+    case WorkKind::kControlSend: {
+      const std::optional<Frame> frame = queues_->control().OnSent(id.value);
+      if (frame) core_.OnSent(*frame);
+      return OkStatus();
+    }
+    case WorkKind::kControlReceive:
+      return OnControl(id.value, completion.bytes);
+    case WorkKind::kDataSend:
+      return OnDataSent(id.queue, id.value);
+    case WorkKind::kDataReceive:
+      return OnNotice(id.queue, completion.immediate);
+  }
+  return Internal("a completion of an unknown kind");
+}
+
+Status RdmaLink::OnControl(uint64_t slot, uint32_t bytes) {
+  REIGEN_ASSIGN_OR_RETURN(const ControlQueue::Received received,
+                          queues_->control().OnReceived(slot, bytes));
+  if (received.has_frame) REIGEN_RETURN_IF_ERROR(OnControlFrame(received));
+  if (state_ != State::kReady) return OkStatus();
+  return queues_->control().Release(slot);
+}
+
+Status RdmaLink::OnControlFrame(const ControlQueue::Received& received) {
+  const Frame& frame = received.frame;
+  REIGEN_ASSIGN_OR_RETURN(const std::span<std::byte> into, core_.OnFrame(frame, received.place));
+  if (frame.kind == FrameKind::kSendMismatch) landings_.Drop(frame.tag);
+  if (frame.kind == FrameKind::kData && !landings_.Drop(frame.tag)) {
+    return InvalidArgument("data without a credit: " + ToString(frame.tag));
+  }
+  if (frame.PayloadBytes() == 0) return OkStatus();
+  if (!received.payload.empty()) {
+    std::memcpy(into.data(), received.payload.data(), received.payload.size());
+  }
+  core_.OnPayload(frame);
+  return OkStatus();
+}
+
+Status RdmaLink::OnNotice(uint8_t queue, uint32_t immediate) {
+  REIGEN_ASSIGN_OR_RETURN(const auto landed, landings_.Arrived(immediate));
+  if (landed) {
+    Frame frame;
+    frame.kind = FrameKind::kData;
+    frame.length = landed->bytes;
+    frame.tag = landed->tag;
+    const auto into = core_.OnFrame(frame);
+    REIGEN_RETURN_IF_ERROR(into.status());
+    core_.OnPayload(frame);
+  }
+  if (state_ != State::kReady) return OkStatus();
+  return queues_->PostDataReceive(queue);
+}
+
+Status RdmaLink::OnDataSent(uint8_t queue, uint64_t message) {
+  const auto ended = queues_->writer().OnSent(queue, message);
+  if (!ended) return OkStatus();
+  if (ended->announce) {
+    announcements_.push_back(ended->frame);
+  } else {
+    core_.OnSent(ended->frame);
+  }
+  return OkStatus();
+}
+
+Status RdmaLink::PushOut() {
+  ControlQueue& control = queues_->control();
+  while (control.CanSend() && !announcements_.empty()) {
+    OutFrame out;
+    out.frame = announcements_.front();
+    announcements_.pop_front();
+    REIGEN_RETURN_IF_ERROR(control.Send(out, nullptr));
+  }
+  while (control.CanSend()) {
+    const std::optional<OutFrame> out = core_.NextFrame(/*channel_zero=*/true);
+    if (!out) break;
+    REIGEN_RETURN_IF_ERROR(SendFrame(*out));
+  }
+  REIGEN_RETURN_IF_ERROR(queues_->writer().Pump());
+  return control.GiveBack();
+}
+
+Status RdmaLink::SendFrame(const OutFrame& out) {
+  ControlQueue& control = queues_->control();
+  switch (out.frame.kind) {
+    case FrameKind::kCredit: {
+      REIGEN_ASSIGN_OR_RETURN(const Place place, Grant(out));
+      return control.Send(out, &place);
+    }
+    case FrameKind::kRecvMismatch:
+      landings_.Drop(out.frame.tag);
+      return control.Send(out, nullptr);
+    case FrameKind::kData:
+      if (out.frame.length > kEagerBytes) return WriteData(out);
+      return control.Send(out, nullptr);
+    default:
+      return control.Send(out, nullptr);
+  }
+}
+
+// Where the peer may write; nowhere if the receive has ended meanwhile.
+StatusOr<Place> RdmaLink::Grant(const OutFrame& out) {
+  Place place;
+  if (out.target.size() != out.frame.length) return place;
+  MemoryUse use;
+  if (out.frame.length > kEagerBytes) {
+    use = context_.memory->Find(out.target);
+    if (use == nullptr) return Internal("a receive into memory that is not registered");
+    place.address = reinterpret_cast<uint64_t>(out.target.data());
+    place.keys = use->remote_keys;
+  }
+  place.slot = landings_.Open(out.frame.tag, out.frame.length, std::move(use));
+  return place;
+}
+
+Status RdmaLink::WriteData(const OutFrame& out) {
+  DataWriter::Message message;
+  message.frame = out.frame;
+  message.payload = out.payload;
+  message.place = out.place;
+  message.announce = out.pinned;
+  message.use = context_.memory->Find(out.payload);
+  if (message.use == nullptr) return Internal("a send from memory that is not registered");
+  queues_->writer().Add(std::move(message));
+  return OkStatus();
+}
+
+void RdmaLink::OnAsyncEvent(const Rail* rail, const AsyncEvent& event) {
+  if (state_ != State::kReady || !queues_->Uses(rail)) return;
+  const std::string path = queues_->path(0) + " (rdma): ";
+  switch (event.kind) {
+    case AsyncKind::kDeviceFatal:
+    case AsyncKind::kCqError:
+      return Drain(Internal(path + event.text), /*closed_here=*/false);
+    case AsyncKind::kQpError:
+      if (!queues_->Has(event.qp_number)) return;
+      return Drain(Internal(path + event.text), /*closed_here=*/false);
+    default:
+      return;  // the retry budget decides whether the path is lost
+  }
+}
+
+void RdmaLink::Drain(const Status& why, bool closed_here) {
+  if (state_ == State::kEnded || (state_ == State::kDraining && !closed_here)) return;
+  closed_here_ = closed_here;
+  if (why_.ok()) {
+    why_ = why;
+    if (!closed_here) REIGEN_WARN("link lost: {}", Message(why));
+  }
+  if (side_ != nullptr) {
+    // The other end learns at once, and why; it may have been told by its own device.
+    if (!closed_here) (void)side_->Send(Bye{Message(why)});
+    context_.farewell.Add(side_->TakeFd(), context_.now);
+    side_.reset();
+  }
+  connector_.reset();
+  if (queues_ == nullptr) return End();
+  if (state_ == State::kDraining) return;
+  state_ = State::kDraining;
+  drain_deadline_ = context_.now + kDrainDeadline;
+  unfinished_ = true;
+  const Status status = queues_->SetError();
+  if (!status.ok()) {
+    REIGEN_WARN("rdma: {}", Message(status));
+    End();
+  }
+}
+
+void RdmaLink::Draining(Time now) {
+  std::array<WorkCompletion, kPollBatch> batch;
+  for (;;) {
+    const StatusOr<size_t> count = queues_->Poll(batch);
+    if (!count.ok()) return End();
+    for (size_t i = 0; i < *count; ++i) {
+      if (closed_here_) continue;
+      const Status status = OnCompletion(batch[i]);
+      if (!status.ok()) return End();
+    }
+    if (*count == 0) break;
+  }
+  if (queues_->drained()) return End();
+  if (now < drain_deadline_) return;
+  REIGEN_WARN("rdma: queues to {} did not give back what was posted; destroyed", peer_.name);
+  End();
+}
+
+// No queue pair of the link is left after this, so that buffers are their owners'.
+void RdmaLink::End() {
+  state_ = State::kEnded;
+  queues_.reset();
+  landings_.Clear();
+  if (closed_here_) {
+    core_.Close();
+  } else {
+    core_.Fail(why_);
+  }
+  unfinished_ = core_.has_completions();
+}
+
+std::optional<Time> RdmaLink::NextDeadline() const {
+  if (unfinished_) return Time{};
+  switch (state_) {
+    case State::kConnecting:
+      return connector_->NextDeadline();
+    case State::kReady:
+      if (side_->readable() || !armed_) return Time{};
+      return core_.NextDeadline();
+    case State::kDraining:
+      return context_.now + milliseconds(1);
+    case State::kEnded:
+      break;
+  }
+  return std::nullopt;
+}
+
+}  // namespace reigen::transport::rdma

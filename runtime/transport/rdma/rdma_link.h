@@ -1,0 +1,93 @@
+// A link over RDMA.
+#ifndef REIGEN_RUNTIME_TRANSPORT_RDMA_RDMA_LINK_H_
+#define REIGEN_RUNTIME_TRANSPORT_RDMA_RDMA_LINK_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "runtime/base/clock.h"
+#include "runtime/base/status.h"
+#include "runtime/transport/link.h"
+#include "runtime/transport/link_core.h"
+#include "runtime/transport/rdma/connector.h"
+#include "runtime/transport/rdma/landings.h"
+#include "runtime/transport/rdma/queue_set.h"
+#include "runtime/transport/rdma/rdma_context.h"
+#include "runtime/transport/rdma/side_channel.h"
+#include "runtime/transport/rdma/work_queue.h"
+
+namespace reigen::transport::rdma {
+
+// What LinkCore says travels like this: frames and messages up to kEagerBytes on the
+// control queue; a credit with the place where the receive lies; large data as
+// writes to that place, ended by immediate values that name the credit's slot.
+//
+//   connecting --> ready --peer or path lost--> draining --> ended
+//        \_____________\______ Close() _______/
+//
+// Draining is the fence (R7): no post ends, and so no buffer goes back to its owner,
+// before every queue pair is in the error state and has given back all that was
+// posted (or was destroyed, after kDrainDeadline). What had come before still counts
+// when it was the other end that closed.
+//
+// Threads: one owner.
+class RdmaLink : public Link {
+ public:
+  RdmaLink(RdmaContext* context, const Peer& peer);
+  ~RdmaLink() override;
+
+  Status PostSend(std::span<const std::byte> data, const Tag& tag, uint64_t cookie) override;
+  Status PostRecv(std::span<std::byte> data, const Tag& tag, uint64_t cookie) override;
+  size_t Poll(std::span<Completion> out) override { return core_.Poll(out); }
+  void Close() override;
+  Status error() const override { return why_.ok() ? core_.status() : why_; }
+
+  void Progress(Time now);
+  std::optional<Time> NextDeadline() const;
+
+  // Completions have come to some armed queue of a rail that this link may use.
+  void Disarmed() { armed_ = false; }
+  void OnAsyncEvent(const Rail* rail, const AsyncEvent& event);
+
+ private:
+  enum class State { kConnecting, kReady, kDraining, kEnded };
+
+  void Connecting(Time now);
+  void Move(Time now);
+  Status TakeCompletions(Time now);
+  Status OnCompletion(const WorkCompletion& completion);
+  Status OnControl(uint64_t slot, uint32_t bytes);
+  Status OnControlFrame(const ControlQueue::Received& received);
+  Status OnNotice(uint8_t queue, uint32_t immediate);
+  Status OnDataSent(uint8_t queue, uint64_t message);
+  Status PushOut();
+  Status SendFrame(const OutFrame& out);
+  StatusOr<Place> Grant(const OutFrame& out);
+  Status WriteData(const OutFrame& out);
+
+  void Drain(const Status& why, bool closed_here);
+  void Draining(Time now);
+  void End();
+  bool busy() const;
+
+  RdmaContext& context_;
+  const Peer peer_;
+  LinkCore core_;
+  State state_ = State::kConnecting;
+  std::unique_ptr<Connector> connector_;
+  std::unique_ptr<SideChannel> side_;
+  std::unique_ptr<QueueSet> queues_;
+  Landings landings_;
+  std::deque<Frame> announcements_;  // of data that is written, to go with control
+  Status why_;                       // it ends
+  bool closed_here_ = false;
+  Time drain_deadline_;
+  Time spin_until_{};
+  bool armed_ = false;
+  bool unfinished_ = false;  // Progress() left something to do
+};
+
+}  // namespace reigen::transport::rdma
+
+#endif  // REIGEN_RUNTIME_TRANSPORT_RDMA_RDMA_LINK_H_

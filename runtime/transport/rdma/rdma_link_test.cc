@@ -1,0 +1,355 @@
+// Goal: whatever the verbs do, a link ends with a named error, gives back every post
+// once, and nobody writes to memory that has gone back.
+// Method: two hosts over the fake verbs, with one fault each.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "runtime/transport/rdma/testing/rdma_pair.h"
+#include "runtime/transport/rdma/words.h"
+
+namespace reigen::transport::rdma {
+namespace {
+
+Tag MakeTag(uint64_t sequence) {
+  return {.collective = {.epoch = 1, .sequence = sequence, .stream = 0}};
+}
+
+class RdmaLinkTest : public testing::Test {
+ protected:
+  void Make(int channels = 2, int devices = 1) {
+    pair_ = std::make_unique<FakeRdmaPair>(channels, devices, devices);
+    memory_[0].assign(kBytes, std::byte{1});
+    memory_[1].assign(kBytes, std::byte{0});
+    for (int host : {0, 1}) {
+      regions_[host] = std::move(pair_->transport(host).Register(memory_[host])).value();
+    }
+  }
+  void Connect() {
+    for (int host : {0, 1}) {
+      links_[host] = pair_->transport(host).Connect(pair_->peer(1 - host));
+    }
+  }
+  // A small message has passed each way.
+  void ConnectAndUse() {
+    Make();
+    Connect();
+    Exchange();
+  }
+  void Exchange() {
+    for (int host : {0, 1}) {
+      ASSERT_TRUE(links_[host]->PostSend(In(host).first(8), MakeTag(next_), next_).ok());
+      ASSERT_TRUE(links_[1 - host]->PostRecv(In(1 - host).last(8), MakeTag(next_), next_ + 1).ok());
+      next_ += 2;
+    }
+    StepUntil([&] { return ended_[0].size() >= 2 && ended_[1].size() >= 2; });
+    for (int host : {0, 1}) {
+      for (const auto& [cookie, result] : ended_[host]) EXPECT_EQ(result, OpResult::kOk);
+      ended_[host].clear();
+    }
+  }
+  std::span<std::byte> In(int host) { return memory_[host]; }
+
+  void PostLarge(uint64_t id, size_t bytes = kBytes) {
+    ASSERT_TRUE(links_[1]->PostRecv(In(1).first(bytes), MakeTag(id), id).ok());
+    ASSERT_TRUE(links_[0]->PostSend(In(0).first(bytes), MakeTag(id), id).ok());
+  }
+
+  bool StepUntil(const std::function<bool()>& done, int steps = 3000) {
+    for (int i = 0; i < steps; ++i) {
+      for (int host : {0, 1}) Poll(host);
+      if (done()) return true;
+      pair_->Step();
+    }
+    return false;
+  }
+  void Poll(int host) {
+    Completion out[16];
+    while (links_[host] != nullptr) {
+      const size_t count = links_[host]->Poll(out);
+      for (size_t i = 0; i < count; ++i) {
+        EXPECT_TRUE(ended_[host].emplace(out[i].cookie, out[i].result).second) << "ended twice";
+      }
+      if (count == 0) return;
+    }
+  }
+  // Both ends lose the link; every post is back.
+  void ExpectLost(uint64_t id) {
+    ASSERT_TRUE(StepUntil([&] { return ended_[0].contains(id) && ended_[1].contains(id); }));
+    EXPECT_EQ(ended_[1].at(id), OpResult::kLinkLost);
+    for (int host : {0, 1}) EXPECT_FALSE(links_[host]->error().ok());
+  }
+  void ExpectText(int host, const std::vector<std::string>& parts) {
+    const std::string text = links_[host]->error().ToString();
+    for (const std::string& part : parts) {
+      EXPECT_NE(text.find(part), std::string::npos) << "no '" << part << "' in: " << text;
+    }
+  }
+  // The next job works.
+  void ExpectNewLinkWorks() {
+    for (int host : {0, 1}) links_[host].reset();
+    for (int host : {0, 1}) ended_[host].clear();
+    Connect();
+    Exchange();
+    for (int host : {0, 1}) EXPECT_TRUE(links_[host]->error().ok());
+  }
+  FakeDeviceState& device(const std::string& name) { return pair_->fabric().device(name); }
+
+  void TearDown() override {
+    for (int host : {0, 1}) links_[host].reset();
+    for (int host : {0, 1}) regions_[host].reset();
+    pair_.reset();
+  }
+
+  static constexpr size_t kBytes = 1 << 20;
+  std::vector<std::byte> memory_[2];
+  std::unique_ptr<FakeRdmaPair> pair_;
+  std::unique_ptr<Region> regions_[2];
+  std::unique_ptr<Link> links_[2];
+  std::map<uint64_t, OpResult> ended_[2];
+  uint64_t next_ = 1000;
+};
+
+TEST_F(RdmaLinkTest, EveryBadStatusEndsTheLinkAtBothEndsWithItsName) {
+  for (int i = 1; i < kWorkStatuses; ++i) {
+    const auto status = static_cast<WorkStatus>(i);
+    ConnectAndUse();
+    device("fake00").next_send_status = status;
+    PostLarge(1);
+    // The first send of host 0 may be of control or data; either counts.
+    ExpectLost(1);
+    EXPECT_EQ(links_[0]->error().code(),
+              IsLostPath(status) ? StatusCode::kUnavailable : StatusCode::kInternal);
+    ExpectText(0, {Name(status), "anna (fake00 10.0.0.1)", "bert (fake10 10.0.0.2)"});
+    ExpectText(1, {"ended by the peer"});
+    if (!IsLostPath(status)) ExpectText(0, {"status " + std::to_string(i), "vendor code 77"});
+    ExpectNewLinkWorks();
+    TearDown();
+    ended_[0].clear();
+    ended_[1].clear();
+  }
+}
+
+// C46
+TEST_F(RdmaLinkTest, ACutPathEndsTheTransferWithAnErrorThatNamesIt) {
+  ConnectAndUse();
+  pair_->fabric().Cut("fake10");
+  PostLarge(1);
+  ExpectLost(1);
+  EXPECT_EQ(ended_[0].at(1), OpResult::kLinkLost);
+  EXPECT_EQ(links_[0]->error().code(), StatusCode::kUnavailable);
+  pair_->fabric().Mend("fake10");
+  ExpectNewLinkWorks();
+}
+
+TEST_F(RdmaLinkTest, APostThatIsRefusedEndsTheLink) {
+  ConnectAndUse();
+  device("fake00").sends_until_post_fails = 0;
+  PostLarge(1);
+  ExpectLost(1);
+  ExpectText(0, {"ibv_post_send"});
+  ExpectNewLinkWorks();
+}
+
+TEST_F(RdmaLinkTest, AReceiveThatIsRefusedEndsTheLink) {
+  ConnectAndUse();
+  device("fake10").receives_until_post_fails = 0;
+  PostLarge(1);
+  ASSERT_TRUE(StepUntil([&] { return !links_[0]->error().ok() && !links_[1]->error().ok(); }));
+  ExpectText(1, {"ibv_post_recv"});
+  ExpectNewLinkWorks();
+}
+
+TEST_F(RdmaLinkTest, FatalAsyncEventsEndTheLinkOthersDoNot) {
+  ConnectAndUse();
+  for (const AsyncKind kind : {AsyncKind::kPortError, AsyncKind::kPortActive,
+                               AsyncKind::kAddressChange, AsyncKind::kOther}) {
+    device("fake00").Raise({.kind = kind, .text = "port down or so"});
+  }
+  device("fake00").Raise({.kind = AsyncKind::kQpError, .text = "of another link", .qp_number = 1});
+  Exchange();
+  EXPECT_TRUE(links_[0]->error().ok());
+
+  for (const AsyncKind kind : {AsyncKind::kDeviceFatal, AsyncKind::kCqError}) {
+    ASSERT_TRUE(links_[1]->PostRecv(In(1), MakeTag(1), 1).ok());
+    device("fake00").Raise({.kind = kind, .text = "local catastrophic error"});
+    ASSERT_TRUE(StepUntil([&] { return ended_[1].contains(1); }));
+    ExpectText(0, {"local catastrophic error", "anna", "bert"});
+    EXPECT_EQ(links_[0]->error().code(), StatusCode::kInternal);
+    ExpectNewLinkWorks();
+  }
+}
+
+// R7: the receiver has its buffer back, so nothing may be written into it any more,
+// though the peer still has a credit and a write on its way.
+TEST_F(RdmaLinkTest, AWriteThatComesAfterTheFenceIsDropped) {
+  ConnectAndUse();
+  PostLarge(1);
+  pair_->fabric().Hold();
+  for (int i = 0; i < 20; ++i) pair_->Step();
+  links_[1]->Close();
+  ASSERT_TRUE(StepUntil([&] { return ended_[1].contains(1); }));
+  EXPECT_EQ(ended_[1].at(1), OpResult::kCancelled);
+  std::fill(memory_[1].begin(), memory_[1].end(), std::byte{9});
+  pair_->fabric().Release();
+  ASSERT_TRUE(StepUntil([&] { return ended_[0].contains(1); }));
+  EXPECT_GT(pair_->fabric().dropped(), 0u);
+  EXPECT_TRUE(std::all_of(memory_[1].begin(), memory_[1].end(),
+                          [](std::byte byte) { return byte == std::byte{9}; }));
+}
+
+// The same at the sender: what it has back may change, and must not be sent changed.
+TEST_F(RdmaLinkTest, ABufferThatHasGoneBackIsNotSent) {
+  ConnectAndUse();
+  PostLarge(1);
+  pair_->fabric().Hold();
+  for (int i = 0; i < 20; ++i) pair_->Step();
+  links_[0]->Close();
+  ASSERT_TRUE(StepUntil([&] { return ended_[0].contains(1); }));
+  std::fill(memory_[0].begin(), memory_[0].end(), std::byte{9});
+  pair_->fabric().Release();
+  ASSERT_TRUE(StepUntil([&] { return ended_[1].contains(1); }));
+  EXPECT_EQ(ended_[1].at(1), OpResult::kLinkLost);
+  EXPECT_EQ(std::count(memory_[1].begin(), memory_[1].end(), std::byte{9}), 0);
+}
+
+TEST_F(RdmaLinkTest, ADeviceThatGivesNothingBackIsNotWaitedForForEver) {
+  ConnectAndUse();
+  ASSERT_TRUE(links_[1]->PostRecv(In(1), MakeTag(1), 1).ok());
+  for (int i = 0; i < 10; ++i) pair_->Step();
+  device("fake10").deaf = true;
+  links_[1]->Close();
+  ASSERT_TRUE(StepUntil([&] { return ended_[1].contains(1); }));
+  EXPECT_EQ(ended_[1].at(1), OpResult::kCancelled);
+}
+
+// A trainer's memory goes while the peer has a credit for it.
+TEST_F(RdmaLinkTest, MemoryGivenUpStaysRegisteredUntilItsTransferHasEnded) {
+  ConnectAndUse();
+  PostLarge(1);
+  pair_->fabric().Hold();
+  for (int i = 0; i < 20; ++i) pair_->Step();
+  const size_t before = device("fake10").registrations;
+  regions_[1].reset();
+  EXPECT_EQ(device("fake10").registrations, before);
+  pair_->fabric().Release();
+  ASSERT_TRUE(StepUntil([&] { return ended_[0].contains(1) && ended_[1].contains(1); }));
+  EXPECT_EQ(ended_[1].at(1), OpResult::kOk);
+  EXPECT_EQ(device("fake10").registrations, before - 1);
+}
+
+TEST_F(RdmaLinkTest, MemoryThatIsNotRegisteredEndsTheLinkNotTheProcess) {
+  ConnectAndUse();
+  std::vector<std::byte> stray(100000);
+  ASSERT_TRUE(links_[1]->PostRecv(stray, MakeTag(1), 1).ok());
+  ASSERT_TRUE(links_[0]->PostSend(In(0).first(stray.size()), MakeTag(1), 1).ok());
+  ExpectLost(1);
+  ExpectText(1, {"not registered"});
+}
+
+// A sender that waits long asks with a frame; its data must not come before that.
+TEST_F(RdmaLinkTest, ALateReceiveIsServedThoughItsSenderHasAsked) {
+  ConnectAndUse();
+  ASSERT_TRUE(links_[0]->PostSend(In(0), MakeTag(1), 1).ok());
+  const Time until = Now() + milliseconds(600);
+  StepUntil([&] { return Now() > until; });
+  ASSERT_TRUE(links_[1]->PostRecv(In(1), MakeTag(1), 1).ok());
+  ASSERT_TRUE(StepUntil([&] { return ended_[0].contains(1) && ended_[1].contains(1); }));
+  EXPECT_EQ(ended_[1].at(1), OpResult::kOk);
+  EXPECT_EQ(memory_[0], memory_[1]);
+  Exchange();
+}
+
+// C45
+TEST_F(RdmaLinkTest, ThePathHasTheSmallerMtuAndFiniteRetries) {
+  Make();
+  device("fake10").info.ports[0].active_mtu_bytes = 1024;
+  Connect();
+  Exchange();
+  for (const char* name : {"fake00", "fake10"}) {
+    ASSERT_FALSE(device(name).paths.empty());
+    for (const PathAttributes& path : device(name).paths) {
+      EXPECT_EQ(path.mtu_bytes, 1024u);
+      EXPECT_EQ(path.gid_index, 1) << "not the link-local one";
+      EXPECT_TRUE(path.global);
+      EXPECT_EQ(path.retries, 6);
+      EXPECT_EQ(path.timeout_exponent, 17);
+      EXPECT_LT(path.rnr_retries, 7);
+    }
+  }
+}
+
+TEST_F(RdmaLinkTest, AfterAFlapTheAddressIsReadAgain) {
+  ConnectAndUse();
+  auto& gids = device("fake00").info.ports[0].gids;
+  gids = {{0, *GidOfAddress("fe80::1"), GidType::kRoceV2},
+          {5, *GidOfAddress("10.0.0.77"), GidType::kRoceV2}};
+  device("fake00").Raise({.kind = AsyncKind::kAddressChange, .text = "GID table change"});
+  ExpectNewLinkWorks();
+  EXPECT_EQ(device("fake00").paths.back().gid_index, 5);
+  EXPECT_EQ(ToString(device("fake10").paths.back().remote_gid), "10.0.0.77");
+}
+
+TEST_F(RdmaLinkTest, EndsThatCannotTalkSaySoAtBoth) {
+  Make();
+  device("fake10").info.ports[0].gids = {{1, *GidOfAddress("fd00::1"), GidType::kRoceV2}};
+  Connect();
+  ASSERT_TRUE(StepUntil([&] { return !links_[0]->error().ok() && !links_[1]->error().ok(); }));
+  for (int host : {0, 1}) ExpectText(host, {"anna", "bert"});
+  ExpectText(0, {"IPv6"});
+}
+
+TEST_F(RdmaLinkTest, QueuesThatCannotBeMadeOrConnectedAreAnErrorAtBothEnds) {
+  Make();
+  device("fake00").next_queue_pair_status = ResourceExhausted("ibv_create_qp: no room");
+  Connect();
+  ASSERT_TRUE(StepUntil([&] { return !links_[0]->error().ok() && !links_[1]->error().ok(); }));
+  ExpectText(0, {"no room"});
+  ExpectText(1, {"no room"});
+  ExpectNewLinkWorks();
+  for (int host : {0, 1}) links_[host].reset();
+  device("fake10").next_connect_status = Unavailable("ibv_modify_qp to RTR: unreachable");
+  Connect();
+  ASSERT_TRUE(StepUntil([&] { return !links_[0]->error().ok() && !links_[1]->error().ok(); }));
+  ExpectText(1, {"unreachable", "10.0.0.1"});
+  ExpectNewLinkWorks();
+}
+
+TEST_F(RdmaLinkTest, SeveralDevicesCarryOneMessage) {
+  Make(/*channels=*/4, /*devices=*/2);
+  Connect();
+  PostLarge(1);
+  ASSERT_TRUE(StepUntil([&] { return ended_[0].contains(1) && ended_[1].contains(1); }));
+  EXPECT_EQ(memory_[0], memory_[1]);
+  for (const char* name : {"fake00", "fake01", "fake10", "fake11"}) {
+    EXPECT_GE(device(name).paths.size(), 2u) << name;
+  }
+}
+
+// C47
+TEST(RdmaTransportTest, NoRdmaHereIsSaidInWords) {
+  RdmaOptions options;
+  options.job = "job";
+  options.secret = "secret";
+  options.name = "anna";
+  options.bind_addresses = {"127.0.0.1"};
+  FakeFabric fabric;
+  EXPECT_EQ(RdmaTransport::Create(options, fabric.VerbsOf(0)).status().code(),
+            StatusCode::kNotFound);
+  FakeDeviceState& device = fabric.AddDevice(0, "mlx5_0", "10.0.0.1");
+  device.open_status = Unavailable("ibv_open_device mlx5_0: No such file or directory");
+  const Status closed = RdmaTransport::Create(options, fabric.VerbsOf(0)).status();
+  EXPECT_NE(closed.ToString().find("/dev/infiniband"), std::string::npos) << closed.ToString();
+  device.open_status = OkStatus();
+  device.info.max_qp_wrs = 100;
+  const Status small = RdmaTransport::Create(options, fabric.VerbsOf(0)).status();
+  EXPECT_NE(small.ToString().find("100 requests"), std::string::npos) << small.ToString();
+  device.info.max_qp_wrs = 2000;  // fewer receives than a link has posts
+  const auto made = RdmaTransport::Create(options, fabric.VerbsOf(0));
+  EXPECT_TRUE(made.ok()) << made.status().ToString();
+}
+
+}  // namespace
+}  // namespace reigen::transport::rdma

@@ -1,0 +1,122 @@
+#include "runtime/transport/rdma/rdma_transport.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/base/check.h"
+#include "runtime/base/log.h"
+#include "runtime/transport/link_limits.h"
+#include "runtime/transport/rdma/rdma_context.h"
+#include "runtime/transport/rdma/rdma_limits.h"
+#include "runtime/transport/rdma/rdma_link.h"
+
+namespace reigen::transport::rdma {
+namespace {
+
+// What every one of the devices can hold for one link, up to what is wanted.
+Status MeasureRoom(RdmaContext& context) {
+  context.max_receives = kDataReceives;
+  uint32_t max_cqes = UINT32_MAX;
+  for (const auto& rail : context.rails) {
+    REIGEN_ASSIGN_OR_RETURN(const DeviceInfo info, rail->device().Query());
+    context.max_receives = std::min(context.max_receives, info.max_qp_wrs);
+    max_cqes = std::min(max_cqes, info.max_cqes);
+    if (info.max_qp_wrs < kMinQueueWrs || info.max_cqes < 2 * kMinQueueWrs) {
+      return FailedPrecondition(info.name + " takes " + std::to_string(info.max_qp_wrs) +
+                                " requests in a queue and " + std::to_string(info.max_cqes) +
+                                " completions; links need " + std::to_string(kMinQueueWrs) +
+                                " and " + std::to_string(2 * kMinQueueWrs));
+    }
+  }
+  const uint32_t room = max_cqes - 2 * kControlQueue;
+  context.max_receives = std::min(context.max_receives, room - kDataSends);
+  const uint32_t per_rail = room / (kDataSends + context.max_receives);
+  context.max_channels = static_cast<int>(
+      std::min<size_t>(per_rail * context.rails.size(), kMaxChannels));
+  return OkStatus();
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<RdmaTransport>> RdmaTransport::Create(const RdmaOptions& options,
+                                                               std::unique_ptr<Verbs> verbs) {
+  if (options.bind_addresses.empty()) return InvalidArgument("no address to listen on");
+  if (options.channels < 1 || options.channels > kMaxChannels) {
+    return InvalidArgument(std::to_string(options.channels) + " queues for a link; 1 to " +
+                           std::to_string(kMaxChannels) + " may be");
+  }
+  if (options.secret.empty()) return InvalidArgument("the job has no secret");
+  RdmaOptions completed = options;
+  completed.wish.networks = options.bind_addresses;
+  auto context = std::make_unique<RdmaContext>(completed, std::move(verbs));
+
+  std::string reason;
+  REIGEN_ASSIGN_OR_RETURN(context->rails, OpenRails(*context->verbs, completed.wish, reason));
+  REIGEN_RETURN_IF_ERROR(MeasureRoom(*context));
+  std::vector<std::shared_ptr<Device>> devices;
+  for (const auto& rail : context->rails) {
+    REIGEN_RETURN_IF_ERROR(rail->Watch(context->poller));
+    devices.push_back(rail->shared_device());
+  }
+  context->memory = std::make_unique<Memory>(std::move(devices));
+  for (const std::string& address : options.bind_addresses) {
+    const Status opened = context->reception.Open(kScheme, address, options.ports);
+    REIGEN_RETURN_IF_ERROR(Annotate(opened, "links of " + options.name));
+    const size_t percent = address.find('%');
+    if (percent != std::string::npos) context->scope = address.substr(percent + 1);
+  }
+  REIGEN_INFO("rdma: {}", reason);
+  return std::unique_ptr<RdmaTransport>(new RdmaTransport(std::move(context)));
+}
+
+RdmaTransport::RdmaTransport(std::unique_ptr<RdmaContext> context) : context_(std::move(context)) {}
+
+RdmaTransport::~RdmaTransport() {
+  REIGEN_CHECK(context_->links.empty(), "a transport outlives its links");
+}
+
+std::vector<std::string> RdmaTransport::addresses() const {
+  return context_->reception.endpoints();
+}
+
+StatusOr<std::unique_ptr<Region>> RdmaTransport::Register(std::span<std::byte> memory) {
+  return context_->memory->Register(
+      memory, context_->options.relaxed_ordering ? Access::kRelaxed : Access::kRemote);
+}
+
+std::unique_ptr<Link> RdmaTransport::Connect(const Peer& peer) {
+  return std::make_unique<RdmaLink>(context_.get(), peer);
+}
+
+size_t RdmaTransport::EagerBytes() const { return kEagerBytes; }
+
+int RdmaTransport::event_fd() const { return context_->poller.fd(); }
+
+void RdmaTransport::Progress(Time now) {
+  context_->now = now;
+  context_->poller.Dispatch();
+  for (const auto& rail : context_->rails) {
+    if (rail->TakeCompletionEvents()) {
+      for (RdmaLink* link : context_->links) link->Disarmed();
+    }
+    for (const AsyncEvent& event : rail->TakeAsyncEvents()) {
+      REIGEN_WARN("rdma: {} says: {}", ToString(rail->choice()), event.text);
+      for (RdmaLink* link : context_->links) link->OnAsyncEvent(rail.get(), event);
+    }
+  }
+  context_->reception.Progress(now);
+  for (RdmaLink* link : context_->links) link->Progress(now);
+  context_->farewell.Progress(now);
+}
+
+std::optional<Time> RdmaTransport::NextDeadline() const {
+  std::optional<Time> next = context_->reception.NextDeadline();
+  const auto consider = [&next](const std::optional<Time>& time) {
+    if (time) next = next ? std::min(*next, *time) : *time;
+  };
+  consider(context_->farewell.NextDeadline());
+  for (const RdmaLink* link : context_->links) consider(link->NextDeadline());
+  return next;
+}
+
+}  // namespace reigen::transport::rdma

@@ -1,0 +1,172 @@
+#include "runtime/transport/rdma/real/real_verbs.h"
+
+#include <fcntl.h>
+#include <infiniband/verbs.h>
+
+#include <cerrno>
+#include <string>
+#include <utility>
+
+#include "runtime/base/check.h"
+#include "runtime/transport/rdma/real/queues.h"
+#include "runtime/transport/rdma/real/translate.h"
+
+namespace reigen::transport::rdma {
+namespace {
+
+Status SetNonBlocking(int fd) {
+  const int flags = fcntl(fd, F_GETFL);
+  if (flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0) return OkStatus();
+  return ErrnoStatus(StatusCode::kInternal, "O_NONBLOCK on an RDMA event descriptor");
+}
+
+class RealDevice final : public Device {
+ public:
+  static StatusOr<std::unique_ptr<Device>> Open(ibv_device* from) {
+    std::unique_ptr<RealDevice> device(new RealDevice());
+    const std::string name = ibv_get_device_name(from);
+    device->context_ = ibv_open_device(from);
+    if (device->context_ == nullptr) {
+      return ErrnoStatus(StatusCode::kUnavailable, "ibv_open_device " + name);
+    }
+    device->pd_ = ibv_alloc_pd(device->context_);
+    if (device->pd_ == nullptr) return ErrnoStatus(StatusCode::kUnavailable, "ibv_alloc_pd " + name);
+    device->channel_ = ibv_create_comp_channel(device->context_);
+    if (device->channel_ == nullptr) {
+      return ErrnoStatus(StatusCode::kUnavailable, "ibv_create_comp_channel " + name);
+    }
+    REIGEN_RETURN_IF_ERROR(SetNonBlocking(device->channel_->fd));
+    REIGEN_RETURN_IF_ERROR(SetNonBlocking(device->context_->async_fd));
+    return std::unique_ptr<Device>(std::move(device));
+  }
+
+  ~RealDevice() override {
+    if (channel_ != nullptr) ibv_destroy_comp_channel(channel_);
+    if (pd_ != nullptr) REIGEN_CHECK(ibv_dealloc_pd(pd_) == 0, "ibv_dealloc_pd: it is still in use");
+    if (context_ != nullptr) ibv_close_device(context_);
+  }
+
+  StatusOr<DeviceInfo> Query() override { return QueryDevice(context_); }
+
+  StatusOr<std::unique_ptr<MemoryRegion>> Register(std::span<std::byte> memory,
+                                                   Access access) override {
+    return Region(ibv_reg_mr(pd_, memory.data(), memory.size(), ToAccessFlags(access)), "ibv_reg_mr",
+                  memory.size());
+  }
+
+  StatusOr<std::unique_ptr<MemoryRegion>> RegisterDmabuf(int fd, uint64_t offset, uint64_t bytes,
+                                                         uint64_t address,
+                                                         Access access) override {
+    ibv_mr* mr = ibv_reg_dmabuf_mr(pd_, offset, bytes, address, fd, ToAccessFlags(access));
+    if (mr == nullptr && (errno == EOPNOTSUPP || errno == EPROTONOSUPPORT)) {
+      return ErrnoStatus(StatusCode::kUnimplemented, "ibv_reg_dmabuf_mr");
+    }
+    return Region(mr, "ibv_reg_dmabuf_mr", bytes);
+  }
+
+  StatusOr<std::unique_ptr<CompletionQueue>> CreateCompletionQueue(uint32_t entries) override {
+    ibv_cq* cq = ibv_create_cq(context_, static_cast<int>(entries), nullptr, channel_, 0);
+    if (cq == nullptr) return ErrnoStatus(StatusCode::kResourceExhausted, "ibv_create_cq");
+    return std::unique_ptr<CompletionQueue>(new RealCompletionQueue(cq));
+  }
+
+  StatusOr<std::unique_ptr<QueuePair>> CreateQueuePair(CompletionQueue* queue,
+                                                       const QpLimits& limits, uint8_t port,
+                                                       uint16_t pkey_index) override {
+    ibv_cq* cq = static_cast<RealCompletionQueue*>(queue)->get();
+    REIGEN_ASSIGN_OR_RETURN(auto pair, RealQueuePair::Create(pd_, cq, limits, port, pkey_index));
+    return std::unique_ptr<QueuePair>(std::move(pair));
+  }
+
+  int completion_fd() const override { return channel_->fd; }
+
+  void TakeEvents() override {
+    ibv_cq* cq = nullptr;
+    void* context = nullptr;
+    while (ibv_get_cq_event(channel_, &cq, &context) == 0) ibv_ack_cq_events(cq, 1);
+  }
+
+  int async_fd() const override { return context_->async_fd; }
+
+  std::optional<AsyncEvent> NextAsyncEvent() override {
+    ibv_async_event from{};
+    if (ibv_get_async_event(context_, &from) != 0) return std::nullopt;
+    AsyncEvent event;
+    event.kind = ToAsyncKind(from.event_type);
+    event.text = ibv_event_type_str(from.event_type);
+    if (event.kind == AsyncKind::kQpError) {
+      event.qp_number = from.element.qp->qp_num;
+    } else if (event.kind != AsyncKind::kCqError && event.kind != AsyncKind::kOther) {
+      event.port = static_cast<uint8_t>(from.element.port_num);
+    }
+    // At once: whoever destroys the object of an event waits for this.
+    ibv_ack_async_event(&from);
+    return event;
+  }
+
+ private:
+  RealDevice() = default;
+
+  static StatusOr<std::unique_ptr<MemoryRegion>> Region(ibv_mr* mr, const char* call, size_t bytes) {
+    if (mr != nullptr) return std::unique_ptr<MemoryRegion>(new RealRegion(mr));
+    const StatusCode code = errno == ENOMEM ? StatusCode::kResourceExhausted : StatusCode::kInternal;
+    return ErrnoStatus(code, std::string(call) + " of " + std::to_string(bytes) + " bytes");
+  }
+
+  ibv_context* context_ = nullptr;
+  ibv_pd* pd_ = nullptr;
+  ibv_comp_channel* channel_ = nullptr;
+};
+
+// The library's list, freed at the end. Devices opened from it stay.
+class List {
+ public:
+  List() : devices_(ibv_get_device_list(&count_)), error_(errno) {}
+  ~List() {
+    if (devices_ != nullptr) ibv_free_device_list(devices_);
+  }
+  Status status() const {
+    // A kernel without RDMA says ENOSYS: there is no device.
+    if (devices_ != nullptr || error_ == ENOSYS) return OkStatus();
+    return ErrnoStatus(StatusCode::kUnavailable, "ibv_get_device_list", error_);
+  }
+  std::span<ibv_device* const> devices() const {
+    return {devices_, devices_ == nullptr ? 0 : static_cast<size_t>(count_)};
+  }
+
+ private:
+  int count_ = 0;
+  ibv_device** const devices_;
+  const int error_;
+};
+
+class RealVerbs final : public Verbs {
+ public:
+  StatusOr<std::vector<std::string>> ListDevices() override {
+    const List list;
+    REIGEN_RETURN_IF_ERROR(list.status());
+    std::vector<std::string> names;
+    for (ibv_device* device : list.devices()) names.push_back(ibv_get_device_name(device));
+    return names;
+  }
+
+  StatusOr<std::unique_ptr<Device>> Open(const std::string& name) override {
+    const List list;
+    REIGEN_RETURN_IF_ERROR(list.status());
+    for (ibv_device* device : list.devices()) {
+      if (name == ibv_get_device_name(device)) return RealDevice::Open(device);
+    }
+    return NotFound("there is no RDMA device " + name);
+  }
+};
+
+}  // namespace
+
+StatusOr<std::unique_ptr<Verbs>> MakeRealVerbs() {
+  if (const int error = ibv_fork_init(); error != 0) {
+    return ErrnoStatus(StatusCode::kFailedPrecondition, "ibv_fork_init", error);
+  }
+  return std::unique_ptr<Verbs>(new RealVerbs());
+}
+
+}  // namespace reigen::transport::rdma

@@ -1,0 +1,22 @@
+// Between libibverbs' types and ours.
+#ifndef REIGEN_RUNTIME_TRANSPORT_RDMA_REAL_TRANSLATE_H_
+#define REIGEN_RUNTIME_TRANSPORT_RDMA_REAL_TRANSLATE_H_
+
+#include <infiniband/verbs.h>
+
+#include "runtime/base/status.h"
+#include "runtime/transport/rdma/verbs_types.h"
+
+namespace reigen::transport::rdma {
+
+StatusOr<DeviceInfo> QueryDevice(ibv_context* context);
+
+WorkCompletion FromWorkCompletion(const ibv_wc& wc);
+ibv_wr_opcode ToOpcode(Opcode opcode);
+StatusOr<ibv_mtu> ToMtu(uint32_t bytes);
+AsyncKind ToAsyncKind(ibv_event_type type);
+int ToAccessFlags(Access access);
+
+}  // namespace reigen::transport::rdma
+
+#endif  // REIGEN_RUNTIME_TRANSPORT_RDMA_REAL_TRANSLATE_H_

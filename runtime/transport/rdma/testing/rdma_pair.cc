@@ -1,0 +1,61 @@
+#include "runtime/transport/rdma/testing/rdma_pair.h"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/base/clock.h"
+
+namespace reigen::transport::rdma {
+
+void RdmaPair::Create(int host, RdmaOptions options, std::unique_ptr<Verbs> verbs) {
+  options.job = "job";
+  options.secret = "secret";
+  options.host = host;
+  options.name = Name(host);
+  auto transport = RdmaTransport::Create(options, std::move(verbs));
+  ASSERT_TRUE(transport.ok()) << transport.status().ToString();
+  hosts_[host] = std::move(transport).value();
+  addresses_[host] = hosts_[host]->addresses();
+}
+
+void RdmaPair::Step() {
+  std::vector<pollfd> fds;
+  Duration wait = milliseconds(5);
+  for (const auto& host : hosts_) {
+    if (host == nullptr) continue;
+    fds.push_back({host->event_fd(), POLLIN, 0});
+    const std::optional<Time> deadline = host->NextDeadline();
+    if (deadline) wait = std::min(wait, std::max(Duration(0), *deadline - Now()));
+  }
+  const auto wait_ms = std::chrono::ceil<milliseconds>(wait).count();
+  poll(fds.data(), fds.size(), static_cast<int>(wait_ms));
+  for (const auto& host : hosts_) {
+    if (host != nullptr) host->Progress(Now());
+  }
+}
+
+FakeRdmaPair::FakeRdmaPair(int channels, int devices0, int devices1) {
+  const int devices[2] = {devices0, devices1};
+  for (int host : {0, 1}) {
+    for (int i = 0; i < devices[host]; ++i) {
+      fabric_.AddDevice(host, "fake" + std::to_string(host) + std::to_string(i),
+                        "10.0." + std::to_string(i) + "." + std::to_string(host + 1));
+    }
+    RdmaOptions options;
+    options.bind_addresses = {"127.0.0.1"};
+    options.channels = channels;
+    Create(host, options, fabric_.VerbsOf(host));
+  }
+}
+
+FakeRdmaPair::~FakeRdmaPair() {
+  for (int host : {0, 1}) KillHost(host);
+  EXPECT_EQ(fabric_.missing_receives(), 0u);
+  EXPECT_EQ(fabric_.queue_pairs(), 0u);
+  EXPECT_EQ(fabric_.registrations(), 0u);
+}
+
+}  // namespace reigen::transport::rdma

@@ -1,0 +1,95 @@
+#include "runtime/transport/rdma/words.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+
+namespace reigen::transport::rdma {
+namespace {
+
+constexpr int kCapIpcLock = 14;
+
+std::string Bytes(uint64_t bytes) {
+  constexpr uint64_t kKiB = 1024;
+  constexpr uint64_t kMiB = kKiB * kKiB;
+  if (bytes >= 10 * kMiB) return std::to_string(bytes / kMiB) + " MiB";
+  return std::to_string((bytes + kKiB - 1) / kKiB) + " KiB";
+}
+
+const char kHowToRaise[] =
+    "raise it: `ulimit -l unlimited` before the job, `memlock unlimited` in "
+    "/etc/security/limits.d for logins over ssh, LimitMEMLOCK=infinity for a systemd unit, "
+    "--ulimit memlock=-1:-1 for a container";
+
+// Whether this process may lock as much as it likes (CapEff of /proc/self/status).
+bool MayLockAll() {
+  std::ifstream status("/proc/self/status");
+  std::string line;
+  while (std::getline(status, line)) {
+    unsigned long long capabilities = 0;
+    if (std::sscanf(line.c_str(), "CapEff: %llx", &capabilities) == 1) {
+      return (capabilities >> kCapIpcLock & 1) != 0;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+bool IsLostPath(WorkStatus status) {
+  return status == WorkStatus::kFlushed || status == WorkStatus::kRetryExceeded;
+}
+
+const char* Name(WorkStatus status) {
+  static constexpr const char* kNames[kWorkStatuses] = {
+      "SUCCESS",          "LOC_LEN_ERR",      "LOC_QP_OP_ERR",     "LOC_EEC_OP_ERR",
+      "LOC_PROT_ERR",     "WR_FLUSH_ERR",     "MW_BIND_ERR",       "BAD_RESP_ERR",
+      "LOC_ACCESS_ERR",   "REM_INV_REQ_ERR",  "REM_ACCESS_ERR",    "REM_OP_ERR",
+      "RETRY_EXC_ERR",    "RNR_RETRY_EXC_ERR", "LOC_RDD_VIOL_ERR", "REM_INV_RD_REQ_ERR",
+      "REM_ABORT_ERR",    "INV_EECN_ERR",     "INV_EEC_STATE_ERR", "FATAL_ERR",
+      "RESP_TIMEOUT_ERR", "GENERAL_ERR",      "TM_ERR",            "TM_RNDV_INCOMPLETE"};
+  const auto index = static_cast<size_t>(status);
+  return index < kWorkStatuses ? kNames[index] : "unknown";
+}
+
+Status DescribeCompletion(const WorkCompletion& completion, const std::string& operation,
+                          const std::string& path) {
+  const std::string name = Name(completion.status);
+  if (completion.status == WorkStatus::kRetryExceeded) {
+    return Unavailable(path + ": no answer to what was sent again and again (" + name + " of " +
+                       operation + "): the path or the peer has gone");
+  }
+  if (completion.status == WorkStatus::kFlushed) {
+    return Unavailable(path + ": the connection has broken (" + name + " of " + operation + ")");
+  }
+  return Internal(path + ": " + name + " (status " +
+                  std::to_string(static_cast<int>(completion.status)) + ", vendor code " +
+                  std::to_string(completion.vendor_error) + ") of " + operation +
+                  ": not a lost path but a fault of this program or of the device");
+}
+
+LockedMemory ReadLockedMemory() {
+  LockedMemory allowed;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0) return allowed;
+  allowed.unlimited = limit.rlim_cur == RLIM_INFINITY || MayLockAll();
+  allowed.limit_bytes = limit.rlim_cur;
+  return allowed;
+}
+
+Status CheckLockedMemory(const LockedMemory& allowed, uint64_t needed_bytes) {
+  if (allowed.unlimited || needed_bytes <= allowed.limit_bytes) return OkStatus();
+  return ResourceExhausted("locked memory is limited to " + Bytes(allowed.limit_bytes) +
+                           ", RDMA needs about " + Bytes(needed_bytes) + "; " + kHowToRaise);
+}
+
+Status DescribeRegistration(const Status& failed, const LockedMemory& allowed, uint64_t bytes) {
+  if (failed.code() != StatusCode::kResourceExhausted || allowed.unlimited) return failed;
+  return ResourceExhausted(Message(failed) + ": locked memory is limited to " +
+                           Bytes(allowed.limit_bytes) + ", of which others hold a part, and " +
+                           Bytes(bytes) + " more were needed; " + kHowToRaise);
+}
+
+}  // namespace reigen::transport::rdma

@@ -1,0 +1,38 @@
+// What goes wrong with RDMA, in words that say what to do. Pure.
+#ifndef REIGEN_RUNTIME_TRANSPORT_RDMA_WORDS_H_
+#define REIGEN_RUNTIME_TRANSPORT_RDMA_WORDS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "runtime/base/status.h"
+#include "runtime/transport/rdma/verbs_types.h"
+
+namespace reigen::transport::rdma {
+
+// A lost path: the peer or the way to it has gone. All else is a bug, here or there.
+bool IsLostPath(WorkStatus status);
+
+const char* Name(WorkStatus status);  // "RETRY_EXC_ERR"
+
+// One work request that ended badly. `path` names both ends with their GIDs.
+// Unavailable for a lost path, Internal for a bug.
+Status DescribeCompletion(const WorkCompletion& completion, const std::string& operation,
+                          const std::string& path);
+
+// Limit of locked memory of this process.
+struct LockedMemory {
+  uint64_t limit_bytes = 0;
+  bool unlimited = false;  // by the limit or by the right CAP_IPC_LOCK
+};
+LockedMemory ReadLockedMemory();
+
+// Ok, or ResourceExhausted: what the limit is, what is needed, how to raise it.
+Status CheckLockedMemory(const LockedMemory& allowed, uint64_t needed_bytes);
+
+// A registration that failed with "out of memory": nearly always the limit.
+Status DescribeRegistration(const Status& failed, const LockedMemory& allowed, uint64_t bytes);
+
+}  // namespace reigen::transport::rdma
+
+#endif  // REIGEN_RUNTIME_TRANSPORT_RDMA_WORDS_H_

@@ -1,0 +1,61 @@
+// Goal: every way in which a work request can end, and the limit of locked memory, in
+// words that tell a lost path from a bug.
+#include "runtime/transport/rdma/words.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace reigen::transport::rdma {
+namespace {
+
+TEST(WordsTest, OnlyAFlushAndExceededRetriesAreALostPath) {
+  for (int i = 1; i < kWorkStatuses; ++i) {
+    const auto status = static_cast<WorkStatus>(i);
+    const bool lost = status == WorkStatus::kFlushed || status == WorkStatus::kRetryExceeded;
+    EXPECT_EQ(IsLostPath(status), lost) << Name(status);
+    WorkCompletion completion;
+    completion.status = status;
+    completion.vendor_error = 129;
+    const Status said =
+        DescribeCompletion(completion, "a write of data", "anna (a0 10.0.0.1) -> bert (b0 10.0.0.2)");
+    EXPECT_EQ(said.code(), lost ? StatusCode::kUnavailable : StatusCode::kInternal) << Name(status);
+    const std::string text = said.ToString();
+    for (const char* part : {Name(status), "a write of data", "10.0.0.1", "10.0.0.2"}) {
+      EXPECT_NE(text.find(part), std::string::npos) << text;
+    }
+    if (lost) continue;
+    EXPECT_NE(text.find("status " + std::to_string(i)), std::string::npos) << text;
+    EXPECT_NE(text.find("vendor code 129"), std::string::npos) << text;
+  }
+}
+
+// C43
+TEST(WordsTest, LockedMemoryIsNamedWithLimitNeedAndRemedy) {
+  LockedMemory allowed;
+  allowed.limit_bytes = 64 << 10;
+  EXPECT_TRUE(CheckLockedMemory(allowed, 64 << 10).ok());
+  const Status status = CheckLockedMemory(allowed, 80 << 20);
+  EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
+  const std::string text = status.ToString();
+  for (const char* part : {"64 KiB", "80 MiB", "ulimit -l", "LimitMEMLOCK", "memlock=-1"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  }
+  allowed.unlimited = true;
+  EXPECT_TRUE(CheckLockedMemory(allowed, uint64_t{80} << 30).ok());
+}
+
+TEST(WordsTest, AFailedRegistrationIsExplainedOnlyIfTheLimitCanBeTheCause) {
+  LockedMemory allowed;
+  allowed.limit_bytes = 64 << 10;
+  const Status out = ErrnoStatus(StatusCode::kResourceExhausted, "ibv_reg_mr", 12);
+  EXPECT_NE(DescribeRegistration(out, allowed, 1 << 20).ToString().find("1024 KiB"),
+            std::string::npos);
+  allowed.unlimited = true;
+  EXPECT_EQ(DescribeRegistration(out, allowed, 1 << 20), out);
+  const Status other = Internal("ibv_reg_mr: bad address");
+  EXPECT_EQ(DescribeRegistration(other, {}, 1), other);
+}
+
+}  // namespace
+}  // namespace reigen::transport::rdma

@@ -1,0 +1,56 @@
+#include "runtime/transport/rdma/work_queue.h"
+
+#include <string>
+
+#include "runtime/base/check.h"
+
+namespace reigen::transport::rdma {
+namespace {
+
+constexpr int kKindShift = 56;
+constexpr int kQueueShift = 48;
+constexpr uint64_t kValueMask = (uint64_t{1} << kQueueShift) - 1;
+
+}  // namespace
+
+uint64_t WorkId::Encode() const {
+  REIGEN_CHECK(value <= kValueMask, "48 bits");
+  return uint64_t{static_cast<uint8_t>(kind)} << kKindShift | uint64_t{queue} << kQueueShift | value;
+}
+
+WorkId WorkId::Decode(uint64_t id) {
+  return {static_cast<WorkKind>(id >> kKindShift), static_cast<uint8_t>(id >> kQueueShift),
+          id & kValueMask};
+}
+
+const char* Name(WorkKind kind) {
+  switch (kind) {
+    case WorkKind::kControlSend:
+      return "a control message";
+    case WorkKind::kControlReceive:
+      return "a receive of control messages";
+    case WorkKind::kDataSend:
+      return "a write of data";
+    case WorkKind::kDataReceive:
+      return "a receive of notices";
+  }
+  return "?";
+}
+
+Status WorkQueue::Send(const SendWork& work) {
+  return Took(pair_->PostSend({&work, 1}), 1, "ibv_post_send");
+}
+
+Status WorkQueue::Receive(std::span<const ReceiveWork> work) {
+  return Took(pair_->PostReceive(work), work.size(), "ibv_post_recv");
+}
+
+Status WorkQueue::Took(const Posted& posted, size_t asked, const char* call) {
+  out_ += posted.count;
+  if (posted.error == 0) return OkStatus();
+  const std::string what = std::string(call) + " took " + std::to_string(posted.count) + " of " +
+                           std::to_string(asked) + " requests";
+  return ErrnoStatus(StatusCode::kInternal, what, posted.error);
+}
+
+}  // namespace reigen::transport::rdma
