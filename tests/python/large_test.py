@@ -1,0 +1,14 @@
+"""Tensors of more than 2^31 elements (C34)."""
+
+import unittest
+
+from rank_scripts import ONE_HOST, run_script
+
+
+class LargeTest(unittest.TestCase):
+    def test_c34_more_than_2_to_the_31_elements(self):
+        run_script(self, ONE_HOST, "large.py", limit_seconds=800)
+
+
+if __name__ == "__main__":
+    unittest.main()

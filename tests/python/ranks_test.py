@@ -1,0 +1,41 @@
+"""The Python package between ranks, on one host and on two."""
+
+import unittest
+
+from rank_scripts import ONE_HOST, TWO_HOSTS, run_script
+
+
+class DtypesTest(unittest.TestCase):
+    def test_c32_c33_c35_on_one_host(self):
+        run_script(self, ONE_HOST, "dtypes.py")
+
+    def test_c32_c33_c35_on_two_hosts(self):
+        run_script(self, TWO_HOSTS, "dtypes.py")
+
+
+class ErrorsTest(unittest.TestCase):
+    def test_disagreement_inside_a_host(self):
+        run_script(self, ONE_HOST, "errors.py")
+
+    def test_disagreement_between_hosts(self):
+        run_script(self, TWO_HOSTS, "errors.py")
+
+
+class OptimizerTest(unittest.TestCase):
+    def test_c56_c57_equals_one_process(self):
+        run_script(self, TWO_HOSTS, "optimizer.py")
+
+
+class ProcessTest(unittest.TestCase):
+    def test_c48_forked_children(self):
+        run_script(self, ONE_HOST, "forks.py", "10")
+
+    def test_c59_waits_hold_neither_gil_nor_signals(self):
+        run_script(self, ONE_HOST, "waiting.py")
+
+    def test_rounds_of_init_and_shutdown_leave_nothing(self):
+        run_script(self, ONE_HOST, "rounds.py", "200")
+
+
+if __name__ == "__main__":
+    unittest.main()
