@@ -54,9 +54,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     DialHandshake dial({"job", "secret", 0}, hello);
     Feed(dial, bytes);
   } else {
-    const auto address = ParseEndpoint(bytes);
+    const auto address = ParseEndpoint(bytes, "tcp");
     if (address.ok()) {
-      const auto again = ParseEndpoint(FormatEndpoint(*address));
+      const auto again = ParseEndpoint("tcp:" + Format(*address), "tcp");
       REIGEN_CHECK(again.ok(), "what is printed can be read");
       REIGEN_CHECK(again->port() == address->port(), "the same port");
     }
