@@ -56,7 +56,13 @@ Result Context::Shutdown() {
     job.swap(job_);
   }
   if (joining != nullptr) joining->Leave();
-  if (job != nullptr) job->Leave();
+  if (job == nullptr) return Ok();
+  job->Leave();
+  // Handles that nobody gives up shall not keep the session's memory.
+  const std::lock_guard lock(mutex_);
+  for (auto& [id, handle] : handles_) {
+    if (handle.job == job && handle.operation->ended()) handle.job.reset();
+  }
   return Ok();
 }
 
@@ -109,7 +115,7 @@ Result Context::Poll(reigen_handle handle, int32_t* done) {
   if (done == nullptr) return Invalid("no place for the answer");
   Handle found;
   REIGEN_SDK_RETURN_IF_ERROR(Find(handle, &found));
-  found.job->Progress();
+  if (!found.operation->ended()) found.job->Progress();
   *done = 0;
   if (!found.operation->ended()) return Ok();
   found.operation->Finish();

@@ -45,7 +45,7 @@ class Context {
  private:
   struct Handle {
     std::shared_ptr<Operation> operation;
-    std::shared_ptr<Job> job;
+    std::shared_ptr<Job> job;  // null once it was left and the operation had ended
   };
 
   Result Find(reigen_handle handle, Handle* out) const;

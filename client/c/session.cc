@@ -26,9 +26,14 @@ Session::Session(const SessionOptions& options, PacketSocket socket)
 }
 
 Session::~Session() {
-  if (!watching_) return;
   socket_.ShutDown();
+  JoinWatcher();
+}
+
+void Session::JoinWatcher() {
+  if (!watching_) return;
   pthread_join(watcher_, nullptr);
+  watching_ = false;
 }
 
 Duration Session::Limit(Duration unscaled) const {
@@ -122,6 +127,7 @@ void Session::Leave() {
     }
   }
   Break("the worker of this host did not answer the shutdown");
+  JoinWatcher();
 }
 
 Result Session::end_reason() const {

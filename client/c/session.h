@@ -70,6 +70,7 @@ class Session {
 
   Session(const SessionOptions& options, PacketSocket socket);
   Result StartWatcher();
+  void JoinWatcher();
   void Watch();
   Result OnPacket(ReceivedPacket& packet, bool* done);
   Result OnWelcome(ReceivedPacket& packet);
@@ -84,7 +85,7 @@ class Session {
   PacketSocket socket_;
   std::optional<fork_guard::Watched> watched_socket_;
   pthread_t watcher_{};
-  bool watching_ = false;  // constant after Open
+  bool watching_ = false;  // until joined: by Leave, else by the destructor
 
   // Written by the watcher before the stage that allows their use.
   UniqueFd wake_fd_;

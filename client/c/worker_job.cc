@@ -138,7 +138,11 @@ Result WorkerJob::Send(const std::shared_ptr<Operation>& operation) {
   }
   if (sent.ok()) sent = session_->submissions().Publish(MakeSlots(*operation));
   session_->submissions().WakeWorker();
-  if (sent.ok()) return sent;
+  if (sent.ok()) {
+    // Leave may have looked at what is pending for the last time: end it here.
+    if (session_->ended()) Progress();
+    return sent;
+  }
   // The worker is gone, or takes no requests, which counts as the same: names
   // that it may not know must not be used again.
   session_->Break(sent.text);
