@@ -66,14 +66,20 @@ def units(names, groups):
 
 
 def on_gradient(parameter, callback):
-    """Calls callback(parameter) whenever a backward pass has added its gradient.
+    """Calls callback()(parameter) whenever a backward pass has added its gradient.
 
-    Returns what has to live as long as the hook.
+    callback is a weak reference. Returns what has to live as long as the hook.
     """
+
+    def hook(*_):
+        function = callback()
+        if function is not None:
+            function(parameter)
+
     if hasattr(parameter, "register_post_accumulate_grad_hook"):  # torch 2.1 and later
-        return parameter.register_post_accumulate_grad_hook(callback)
+        return parameter.register_post_accumulate_grad_hook(hook)
     accumulator = parameter.expand_as(parameter).grad_fn.next_functions[0][0]
-    accumulator.register_hook(lambda *_: callback(parameter))
+    accumulator.register_hook(hook)
     return accumulator
 
 

@@ -2,10 +2,12 @@
 
 import contextlib
 import warnings
+import weakref
 
 import torch
 
 from .. import _life
+from .._errors import HorovodInternalError
 from .._handles import synchronize
 from .._start import Average
 from . import _gradients
@@ -30,8 +32,10 @@ class _DistributedOptimizer:
         self._should_synchronize = True
         self._hooks = []
         if _life.size() > 1:
+            # Parameters outlive an optimizer that is dropped: another may follow.
+            on_gradient = weakref.WeakMethod(self._on_gradient)
             for parameter in names:
-                self._hooks.append(_gradients.on_gradient(parameter, self._on_gradient))
+                self._hooks.append(_gradients.on_gradient(parameter, on_gradient))
 
     def set_backward_passes_per_step(self, passes):
         """From now on step() follows that many backward passes."""
@@ -44,12 +48,16 @@ class _DistributedOptimizer:
         for parameter in self._delay:
             self._delay[parameter] = self._settings.passes
 
-    def load_state_dict(self, *args, **kwargs):
-        """As the base class's; forgets reductions that have begun."""
+    def _forget(self):
+        """Begins anew: nothing is being reduced."""
         self._handles = {}
         self._started = set()
-        self._synchronized = False
         self._reset_delays()
+
+    def load_state_dict(self, *args, **kwargs):
+        """As the base class's; forgets reductions that have begun."""
+        self._forget()
+        self._synchronized = False
         return super().load_state_dict(*args, **kwargs)
 
     def _on_gradient(self, parameter):
@@ -98,14 +106,16 @@ class _DistributedOptimizer:
                 if unit[0] not in self._started:
                     self._start(unit)
         for handle, unit, contexts in self._handles.values():
-            synchronize(handle)
+            try:
+                synchronize(handle)
+            except HorovodInternalError:
+                self._forget()
+                raise
             for parameter, (compressed, ctx) in zip(unit, contexts):
                 output = self._settings.compression.decompress(compressed, ctx)
                 if output is not parameter.grad:
                     parameter.grad.copy_(output)
-        self._handles = {}
-        self._started = set()
-        self._reset_delays()
+        self._forget()
         self._synchronized = True
 
     @contextlib.contextmanager

@@ -3,6 +3,7 @@
 Run: reigenrun -np 2..4 /usr/bin/python3 optimizer.py
 """
 
+import gc
 import warnings
 
 import torch
@@ -150,6 +151,21 @@ def check_unused_parameters(rank, size):
     assert torch.allclose(second.weight.grad, torch.full((1, 3), (size - 1.0) / size))
 
 
+def check_a_second_optimizer(rank, size):
+    """The hooks of one that was dropped are gone with it."""
+    model = make_model()
+    for _ in range(2):
+        optimizer = hvd.DistributedOptimizer(
+            torch.optim.SGD(model.parameters(), lr=0.1), model.named_parameters()
+        )
+        with CountedStarts() as starts:
+            loss_of(model, batch(rank, 4)).backward()
+            optimizer.step()
+        assert starts.count == 4, starts.count
+        del optimizer
+        gc.collect()
+
+
 def check_gradients_of_operations(rank, size):
     mine = torch.full((3,), float(rank + 1), requires_grad=True)
     hvd.allreduce(mine, op=hvd.Sum, prescale_factor=2.0).sum().backward()
@@ -188,6 +204,7 @@ def main():
     check_clipping(rank, size)
     check_accumulation(rank, size)
     check_unused_parameters(rank, size)
+    check_a_second_optimizer(rank, size)
     check_gradients_of_operations(rank, size)
     check_broadcasts(rank, size)
     hvd.barrier()
