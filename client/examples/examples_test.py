@@ -62,7 +62,7 @@ class DigitsCppTest(ExampleCase):
     def test_a_program_without_python_trains(self):
         with tempfile.TemporaryDirectory() as folder:
             program, data = folder + "/digits_cpp", folder + "/digits.csv"
-            subprocess.run(["g++", "-std=c++17", "-O2", "-Wall", "-Wextra", "-Werror",
+            subprocess.run(["g++", "-std=c++20", "-O2", "-Wall", "-Wextra", "-Werror",
                             "-I" + PREFIX + "/include", EXAMPLES + "/digits_cpp.cc", "-o", program,
                             "-L" + PREFIX + "/lib", "-lreigen", "-Wl,-rpath," + PREFIX + "/lib"],
                            check=True)
