@@ -125,14 +125,11 @@ def _library(rctx, package, name, needs):
     static_libs = _libraries(extra_libs + static)
     if not rctx.attr.shared_only:
         static_libs = _from_archives(rctx, static_libs)
-    if rctx.attr.header_only_defines:
-        defines = _select(rctx, shared_defines, rctx.attr.header_only_defines)
+    if rctx.attr.compiled_by_us:
         static_libs = ["-lpthread"]
-    else:
-        defines = repr(shared_defines)
     return _LIBRARY.format(
         name = repr(name),
-        defines = defines,
+        defines = repr(shared_defines),
         hdrs = hdrs,
         includes = repr(includes),
         linkopts = _select(rctx, shared_libs, static_libs),
@@ -169,7 +166,7 @@ pkg_config_repository = repository_rule(
     attrs = {
         "apt": attr.string(doc = "The Debian packages to name when something is missing."),
         "build_append": attr.string(doc = "Appended to the root package's BUILD file."),
-        "header_only_defines": attr.string_list(doc = "With --config=static: use the headers alone, with these."),
+        "compiled_by_us": attr.bool(doc = "With --config=static: link nothing, a target of ours has its code."),
         "main_workspace": attr.string(default = "reigen"),
         "programs": attr.string_list(doc = "Programs on PATH, as targets."),
         "shared_only": attr.bool(doc = "Shared libraries with --config=static too."),

@@ -76,11 +76,9 @@ proto_lang_toolchain(
     pkg_config_repository(
         name = "com_github_gabime_spdlog",
         apt = "libspdlog-dev",
-        # Debian has neither libspdlog.a nor libfmt.a.
-        header_only_defines = [
-            "FMT_HEADER_ONLY",
-            "SPDLOG_FMT_EXTERNAL",
-        ],
+        # Debian has neither libspdlog.a nor libfmt.a: runtime/base/log_library.cc.
+        # The defines are the same either way, and so is everybody's object code.
+        compiled_by_us = True,
         targets = {":spdlog": ["spdlog"]},
     )
     pkg_config_repository(

@@ -38,7 +38,7 @@ class C22WrongNetworkCardTest(NetworkCase):
 
     def check_job(self, arguments):
         with self.two_hosts() as network, \
-                job.Job(network, ["-H", network.host_list(1), "--verbose"] + arguments,
+                job.Job(network, ["-H", network.host_list(1), "--log-level", "info"] + arguments,
                         self.perf()) as running:
             output = self.assert_succeeds(running)
             for host in network.hosts:
@@ -55,8 +55,8 @@ class C22WrongNetworkCardTest(NetworkCase):
 
     def test_c22_a_card_that_a_host_lacks_is_an_error_naming_both(self):
         with self.two_hosts() as network, \
-                job.Job(network, ["-H", network.host_list(1), "--network-interface", "eth0"],
-                        STEPS) as running:
+                job.Job(network, ["-H", network.host_list(1), "--network-interface",
+                                  "lan0,eth0"], STEPS) as running:
             code, output = running.wait(30)
             self.assertNotEqual(0, code)
             self.assertIn(network.hosts[1].name, output)

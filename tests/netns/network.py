@@ -73,7 +73,9 @@ class Host:
         found = []
         for line in text.splitlines():
             address, _, port = line.split()[3].rpartition(":")
-            found.append((address.strip("[]").partition("%")[0], int(port), line))
+            address = address.strip("[]").partition("%")[0]
+            # An IPv4 address, as a socket of both families shows it.
+            found.append((address.removeprefix("::ffff:"), int(port), line))
         return found
 
 

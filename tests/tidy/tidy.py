@@ -77,7 +77,7 @@ BANNED = [
     (r"\bstd::(cout|cerr|clog)\b", "runtime/base/log.h",
      r"client/cli/|client/examples/|tests/|.*_test\.cc"),
     (r"\bstd::endl\b", r"'\n'", ""),
-    (r"#\s*include\s*<spdlog", "runtime/base/log.h", r"runtime/base/log\.(h|cc)"),
+    (r"#\s*include\s*<spdlog", "runtime/base/log.h", r"runtime/base/log(_library)?\.(h|cc)"),
     (r"^\s*throw\b", "Status", ""),
     (r"\bdynamic_cast\s*<", "a virtual function or an enum", ""),
     (r"^\s*using\s+namespace\s+(?!std::\w*literals)", "the names that are meant", ""),
