@@ -31,8 +31,8 @@ int Run(const Options& options) {
     for (const Operation& operation : options.operations) {
       for (const reigen_dtype dtype : options.dtypes) {
         if (!IsSupported(operation, dtype)) continue;
-        for (const uint64_t bytes : Sizes(options)) {
-          rows.push_back(measure.Run(operation, dtype, bytes));
+        for (const uint64_t count : Counts(options, dtype)) {
+          rows.push_back(measure.Run(operation, dtype, count));
           wrong += rows.back().wrong.value_or(0);
           if (speaks && !json_only) {
             std::puts(TableLine(rows.back()).c_str());

@@ -157,8 +157,7 @@ uint64_t Measure::CheckOnce(const Shape& shape, const Operation& operation, uint
   return wrong;
 }
 
-Row Measure::Run(const Operation& operation, reigen_dtype dtype, uint64_t tensor_bytes) {
-  const uint64_t count_elems = tensor_bytes / DtypeBytes(dtype);
+Row Measure::Run(const Operation& operation, reigen_dtype dtype, uint64_t count_elems) {
   const Shape shape{dtype, count_elems * DtypeBytes(dtype), count_elems};
   const size_t needed_bytes =
       std::max<size_t>(Aligned(shape.tensor_bytes) * options_.tensors, kAlignment);

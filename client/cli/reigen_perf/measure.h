@@ -35,7 +35,7 @@ class Measure {
   Measure(const Measure&) = delete;
   Measure& operator=(const Measure&) = delete;
 
-  Row Run(const Operation& operation, reigen_dtype dtype, uint64_t tensor_bytes);
+  Row Run(const Operation& operation, reigen_dtype dtype, uint64_t count_elems);
 
  private:
   struct Shape;

@@ -93,13 +93,14 @@ std::optional<uint64_t> ParseBytes(const std::string& text) {
   return value << shift;
 }
 
-std::vector<uint64_t> Sizes(const Options& options) {
-  std::vector<uint64_t> sizes;
+std::vector<uint64_t> Counts(const Options& options, reigen_dtype dtype) {
+  if (!options.counts.empty()) return options.counts;
+  std::vector<uint64_t> counts;
   for (uint64_t bytes = options.min_bytes; bytes <= options.max_bytes; bytes *= options.factor) {
-    sizes.push_back(bytes);
+    counts.push_back(bytes / DtypeBytes(dtype));
     if (bytes == 0 || bytes > options.max_bytes / options.factor) break;
   }
-  return sizes;
+  return counts;
 }
 
 std::optional<Options> ParseOptions(int argc, char** argv, int* exit_code) {
@@ -124,6 +125,8 @@ std::optional<Options> ParseOptions(int argc, char** argv, int* exit_code) {
       [&](const std::string& text) { return ParseOneSize(text, &options.min_bytes); });
   add("--max", "64MiB", "largest size",
       [&](const std::string& text) { return ParseOneSize(text, &options.max_bytes); });
+  app.add_option("--counts", options.counts, "elements of a tensor, in place of sizes: 1,7,1023")
+      ->delimiter(',');
   add("--tensors", "", "so many tensors at once, for example 1000x4KiB",
       [&](const std::string& text) { return ParseTensors(text, &options); });
   add("--memory", "arena", "arena (shared with the worker) or heap", [&](const std::string& text) {

@@ -27,6 +27,7 @@ struct Options {
   uint64_t min_bytes = 4;
   uint64_t max_bytes = 64ull << 20;
   uint64_t factor = 4;    // each size is the last one times this
+  std::vector<uint64_t> counts;  // in place of sizes: elements
   int iterations = 20;
   int warmup = 5;
   bool check = false;     // every element, on every rank
@@ -38,8 +39,8 @@ struct Options {
 // Parses "4", "64KiB", "1M", "2GiB" (units are powers of 1024).
 std::optional<uint64_t> ParseBytes(const std::string& text);
 
-// The sizes of one tensor, in bytes, ascending.
-std::vector<uint64_t> Sizes(const Options& options);
+// The elements of one tensor in the rows of a type, ascending by size.
+std::vector<uint64_t> Counts(const Options& options, reigen_dtype dtype);
 
 // Parses the command line. When it does not ask for a run (a mistake, --help),
 // returns nothing, has printed what there is to say, and sets *exit_code.

@@ -25,13 +25,19 @@ TEST(OptionsTest, SizesHaveUnitsOfPowersOf1024) {
 TEST(OptionsTest, SizesGrowByTheFactorAndEndAtTheLargest) {
   const std::optional<Options> options = Parse({"--min", "4", "--max", "1K", "--factor", "4"});
   ASSERT_TRUE(options.has_value());
-  EXPECT_EQ((std::vector<uint64_t>{4, 16, 64, 256, 1024}), Sizes(*options));
+  EXPECT_EQ((std::vector<uint64_t>{1, 4, 16, 64, 256}), Counts(*options, REIGEN_FLOAT32));
 }
 
 TEST(OptionsTest, ZeroBytesIsOneSize) {
   const std::optional<Options> options = Parse({"--min", "0", "--max", "1K"});
   ASSERT_TRUE(options.has_value());
-  EXPECT_EQ((std::vector<uint64_t>{0}), Sizes(*options));
+  EXPECT_EQ((std::vector<uint64_t>{0}), Counts(*options, REIGEN_FLOAT32));
+}
+
+TEST(OptionsTest, CountsReplaceSizes) {
+  const std::optional<Options> options = Parse({"--counts", "0,1,1023"});
+  ASSERT_TRUE(options.has_value());
+  EXPECT_EQ((std::vector<uint64_t>{0, 1, 1023}), Counts(*options, REIGEN_FLOAT64));
 }
 
 TEST(OptionsTest, AllMeansEveryOperationAndType) {
@@ -45,7 +51,7 @@ TEST(OptionsTest, ManyTensorsHaveOneSize) {
   const std::optional<Options> options = Parse({"--tensors", "1000x4KiB"});
   ASSERT_TRUE(options.has_value());
   EXPECT_EQ(1000u, options->tensors);
-  EXPECT_EQ((std::vector<uint64_t>{4096}), Sizes(*options));
+  EXPECT_EQ((std::vector<uint64_t>{2048}), Counts(*options, REIGEN_FLOAT16));
 }
 
 TEST(OptionsTest, MistakesAreRefused) {
