@@ -1,5 +1,6 @@
 #include "worker/serve/server.h"
 
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -21,6 +22,12 @@ constexpr int kHostLost = 71;
 
 Duration Seconds(double seconds) {
   return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
+}
+
+// Nobody reads the other end any more.
+bool PipeIsBroken(int fd) {
+  pollfd one{fd, 0, 0};
+  return fd >= 0 && poll(&one, 1, 0) > 0 && (one.revents & POLLERR) != 0;
 }
 
 // Threads for memory work: beyond a few, memory is the limit.
@@ -45,7 +52,7 @@ Server::~Server() {
   link_.reset();
   network_.reset();  // no bucket uses a session's memory after this
   sessions_.reset();
-  if (guard_gone_) {
+  if (guard_gone_ || PipeIsBroken(options_.heartbeat_fd)) {
     std::error_code ignored;  // nobody is left to tell
     std::filesystem::remove_all(options_.folder, ignored);
   }
