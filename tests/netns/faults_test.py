@@ -125,15 +125,15 @@ class C27ProcessesLeftTest(FaultCase):
     def test_c27_nothing_is_left_after_the_launcher_was_killed(self):
         self.end_launcher(signal.SIGKILL)
 
-    @unittest.skipUnless(os.environ.get("REIGEN_TEST_LONG"), "only in tests/run --long")
-    def test_c27_twenty_random_moments(self):
-        for number in range(20):
-            with Network([Host(), Host()]) as network, \
-                    job.Job(network, ["-H", network.host_list(2)],
-                            job.trainer("tree.py")) as running:
-                time.sleep(0.1 * number)
-                running.process.kill()
-                running.check_nothing_left(self)
+    if os.environ.get("REIGEN_TEST_LONG"):
+        def test_c27_twenty_moments_of_the_launchers_death(self):
+            for number in range(20):
+                with Network([Host(), Host()]) as network, \
+                        job.Job(network, ["-H", network.host_list(2)],
+                                job.trainer("tree.py")) as running:
+                    time.sleep(0.1 * number)
+                    running.process.kill()
+                    running.check_nothing_left(self)
 
 
 if __name__ == "__main__":

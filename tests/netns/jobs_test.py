@@ -1,6 +1,7 @@
 """Whole jobs on four hosts of two ranks."""
 import json
 import os
+import re
 import unittest
 
 import job
@@ -64,15 +65,77 @@ class FourHostsTest(NetworkCase):
         self.assertEqual([], [row for row in rows if row["wrong"] != 0])
 
 
-class ThreeHostsTest(NetworkCase):
-    def test_a_number_of_hosts_that_is_no_power_of_two(self):
-        with Network([Host(), Host(), Host()]) as network, \
-                job.Job(network, ["-H", network.host_list(1)],
-                        ["reigen-perf", "--check", "--op", "all", "--dtype",
-                         "float32,float16,int8", "--iters", "2", "--min", "4", "--max", "1MiB",
-                         "--factor", "32"]) as running:
-            output = self.assert_succeeds(running, 120)
-            self.assertIn("wrong elements on all ranks: 0", output)
+class MatrixTest(NetworkCase):
+    """Every operation on every type, exactly, also on hosts of unequal size."""
+
+    def run_matrix(self, *slots):
+        with Network([Host() for _ in slots]) as network:
+            hosts = ",".join("%s:%d" % (host.name, number)
+                             for host, number in zip(network.hosts, slots))
+            with job.Job(network, ["-H", hosts],
+                         ["reigen-perf", "--check", "--op", "all", "--dtype", "all", "--counts",
+                          "0,1,7,1023,1048579", "--iters", "1", "--warmup", "0"]) as running:
+                output = self.assert_succeeds(running, 600)
+        self.assertIn("wrong elements on all ranks: 0", output)
+        self.assertEqual(59 * 5, sum(1 for line in output.splitlines()
+                                     if line.startswith("[0]<stdout>:  ")))
+
+    def test_2_ranks_on_2_hosts(self):
+        self.run_matrix(1, 1)
+
+    def test_3_ranks_on_2_hosts(self):
+        self.run_matrix(1, 2)
+
+    def test_5_ranks_on_2_hosts(self):
+        self.run_matrix(3, 2)
+
+    def test_8_ranks_on_2_hosts(self):
+        self.run_matrix(4, 4)
+
+    def test_3_ranks_on_3_hosts(self):
+        self.run_matrix(1, 1, 1)
+
+    def test_5_ranks_on_3_hosts(self):
+        self.run_matrix(2, 1, 2)
+
+    def test_8_ranks_on_3_hosts(self):
+        self.run_matrix(2, 3, 3)
+
+
+class SameBitsTest(NetworkCase):
+    """R2: the bits of a sum do not depend on how tensors were fused."""
+
+    def test_tensors_fused_in_twenty_random_ways_over_3_hosts(self):
+        hashes = set()
+        for threshold in ("128", "0.05", "0"):
+            with Network([Host(), Host(), Host()]) as network, \
+                    job.Job(network, ["-H", network.host_list(2), "--fusion-threshold-mb",
+                                      threshold], job.trainer("fused.py")) as running:
+                output = self.assert_succeeds(running, 120)
+                hashes.update(re.findall(r"all rounds: (\w{64})", output))
+        self.assertEqual(1, len(hashes), hashes)
+
+
+class HalvesTest(NetworkCase):
+    def test_c30_averages_of_halves_neither_overflow_nor_vanish_over_4_hosts(self):
+        script = os.path.join(job.TREE, "tests/jobs/trainers/halves.py")
+        with four_hosts() as network, \
+                job.Job(network, ["-H", network.host_list(2)], [job.PYTHON, script]) as running:
+            self.assert_succeeds(running)
+
+    def test_c36_nan_wins_whichever_rank_holds_it_over_2_hosts(self):
+        script = os.path.join(job.TREE, "tests/jobs/trainers/not_a_number.py")
+        with Network([Host(), Host()]) as network, \
+                job.Job(network, ["-H", network.host_list(2)], [job.PYTHON, script]) as running:
+            self.assert_succeeds(running)
+
+
+class DisagreementTest(NetworkCase):
+    def test_c06_ranks_of_different_hosts_disagree(self):
+        script = os.path.join(job.TREE, "client/python/tests/ranks/errors.py")
+        with Network([Host(), Host()]) as network, \
+                job.Job(network, ["-H", network.host_list(2)], [job.PYTHON, script]) as running:
+            self.assert_succeeds(running)
 
 
 if __name__ == "__main__":

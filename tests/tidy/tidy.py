@@ -63,14 +63,16 @@ class File:
             yield number, line.split("//")[0]
 
 
+TEST_CODE = r"tests/|.*/testing/|.*_test\.cc"
+
 # (pattern, what to use in its place, paths where it is right). Code lines only.
 BANNED = [
     (r"\b(strcpy|strcat|sprintf|vsprintf|gets|strtok)\s*\(", "std::string, snprintf", ""),
-    (r"\b(atoi|atol|atoll|atof)\s*\(", "std::from_chars, which reports errors", ""),
+    (r"\b(atoi|atol|atoll|atof)\s*\(", "std::from_chars, which reports errors", r"tests/"),
     (r"\b(rand|srand)\s*\(", "a seeded <random> engine, passed in", ""),
-    (r"\b(system|popen)\s*\(", "a spawn without a shell", ""),
+    (r"\b(system|popen)\s*\(", "a spawn without a shell", TEST_CODE),
     (r"\b(usleep|nanosleep|sleep)\s*\(|sleep_(for|until)\s*\(",
-     "a wait for a named reason, with a deadline", r"tests/|.*_test\.cc"),
+     "a wait for a named reason, with a deadline", TEST_CODE),
     (r"(steady|system|high_resolution)_clock::now|\bclock_gettime\s*\(|\bgettimeofday\s*\(",
      "Now() of runtime/base/clock.h, at the edge; time is a parameter",
      r"runtime/base/clock\.cc|tests/|.*_test\.cc|client/|.*_benchmark\.cc"),
@@ -80,7 +82,7 @@ BANNED = [
     (r"#\s*include\s*<spdlog", "runtime/base/log.h", r"runtime/base/log(_library)?\.(h|cc)"),
     (r"^\s*throw\b", "Status", ""),
     (r"\bdynamic_cast\s*<", "a virtual function or an enum", ""),
-    (r"^\s*using\s+namespace\s+(?!std::\w*literals)", "the names that are meant", ""),
+    (r"^\s*using\s+namespace\s+(?!std::\w*literals)", "the names that are meant", TEST_CODE),
     (r"\.detach\s*\(\s*\)", "a thread that is joined", ""),
     (r"absl::string_view", "std::string_view (they differ in Debian's build)",
      r"runtime/base/status\.h"),
@@ -214,7 +216,8 @@ def layering(file):
             match = re.match(r'#include "([^"]+)"', line)
             if match and match.group(1).startswith(PARTS) and not match.group(1).startswith(
                     tuple(allowed)):
-                if not (file.is_test and match.group(1).startswith(("runtime/", "tests/"))):
+                if not (file.is_test and match.group(1).startswith(
+                        ("runtime/", "tests/", "coordinator/testing/"))):
                     yield number, "%s may not include %s" % (prefix, match.group(1))
         if prefix.startswith("runtime/"):
             for number, line in enumerate(file.lines, 1):
