@@ -20,31 +20,17 @@ void Feed(Handshake& handshake, std::string bytes) {
   REIGEN_CHECK(!handshake.authentic(), "no way in without the secret");
 }
 
-}  // namespace
-}  // namespace reigen::transport
-
-namespace reigen {
-
-std::vector<std::string> FuzzSeeds() {
-  using namespace transport;
-  Hello hello;
-  hello.to = 1;
-  DialHandshake dial({"job", "secret", 0}, hello);
-  const std::string said = dial.TakeOutput();
-  AcceptHandshake accept({"job", "secret", 1});
-  (void)accept.OnMessage(std::as_bytes(std::span(said).first(kHelloStartBytes)));
-  (void)accept.OnMessage(std::as_bytes(std::span(said).subspan(kHelloStartBytes)));
-  return {'\0' + said + std::string(kProofBytes, 'p'), '\1' + accept.TakeOutput(),
-          "\2tcp:127.0.0.1:4000", "\2tcp:[::1]:4000", "\2tcp:[fe80::1%lo]:1"};
+void ReadEndpoint(const std::string& text) {
+  const auto address = ParseEndpoint(text, "tcp");
+  if (!address.ok()) return;
+  const auto again = ParseEndpoint("tcp:" + Format(*address), "tcp");
+  REIGEN_CHECK(again.ok(), "what is printed can be read");
+  REIGEN_CHECK(again->port() == address->port(), "the same port");
 }
 
-}  // namespace reigen
+}  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace reigen::transport;
-  reigen::FuzzInput input(data, size);
-  const uint32_t which = input.Below(3);
-  const std::string bytes = size > 1 ? input.Bytes(size - 1) : std::string();
+void Try(uint32_t which, const std::string& bytes) {
   if (which == 0) {
     AcceptHandshake accept({"job", "secret", 1});
     Feed(accept, bytes);
@@ -54,12 +40,32 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     DialHandshake dial({"job", "secret", 0}, hello);
     Feed(dial, bytes);
   } else {
-    const auto address = ParseEndpoint(bytes, "tcp");
-    if (address.ok()) {
-      const auto again = ParseEndpoint("tcp:" + Format(*address), "tcp");
-      REIGEN_CHECK(again.ok(), "what is printed can be read");
-      REIGEN_CHECK(again->port() == address->port(), "the same port");
-    }
+    ReadEndpoint(bytes);
   }
+}
+
+}  // namespace reigen::transport
+
+namespace reigen {
+
+std::vector<std::string> FuzzSeeds() {
+  transport::Hello hello;
+  hello.to = 1;
+  transport::DialHandshake dial({"job", "secret", 0}, hello);
+  const std::string said = dial.TakeOutput();
+  const auto bytes = std::as_bytes(std::span(said));
+  transport::AcceptHandshake accept({"job", "secret", 1});
+  (void)accept.OnMessage(bytes.first(transport::kHelloStartBytes));
+  (void)accept.OnMessage(bytes.subspan(transport::kHelloStartBytes));
+  return {'\0' + said + std::string(transport::kProofBytes, 'p'), '\1' + accept.TakeOutput(),
+          "\2tcp:127.0.0.1:4000", "\2tcp:[::1]:4000", "\2tcp:[fe80::1%lo]:1"};
+}
+
+}  // namespace reigen
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  reigen::FuzzInput input(data, size);
+  const uint32_t which = input.Below(3);
+  reigen::transport::Try(which, size > 1 ? input.Bytes(size - 1) : std::string());
   return 0;
 }
