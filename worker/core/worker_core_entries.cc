@@ -178,8 +178,10 @@ void WorkerCore::On(GiveUp& event) {
 void WorkerCore::End(int code, const std::string& reason, bool by_coordinator) {
   ended_ = true;
   const std::string text = reason.empty() ? "the job is over" : "the job has ended: " + reason;
+  const auto result =
+      by_coordinator ? local::ResultCode::kAborted : local::ResultCode::kUnavailable;
   for (const FailedRequest& failed : table_.Clear()) {
-    Finish(failed.local, failed.request, local::ResultCode::kAborted, text);
+    Finish(failed.local, failed.request, result, text);
   }
   for (size_t local = 0; local < states_.size(); ++local) {
     if (states_[local] == State::kInInit) {

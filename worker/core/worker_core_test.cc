@@ -414,6 +414,16 @@ TEST_F(WorkerCoreTest, TheEndFailsWhatIsPendingWithItsReason) {
   EXPECT_EQ(All<Complete>(Submit(1, 1, "x"))[0].code, local::ResultCode::kAborted);
 }
 
+TEST_F(WorkerCoreTest, WithoutItsCoordinatorAWorkerFailsWhatIsPendingAsUnavailable) {
+  Begin();
+  Submit(0, 1, "x");
+  const auto actions = Step(GiveUp{72, "the coordinator is lost"});
+  ASSERT_EQ(All<Complete>(actions).size(), 1u);
+  EXPECT_EQ(All<Complete>(actions)[0].code, local::ResultCode::kUnavailable);
+  ASSERT_EQ(All<EndJob>(actions).size(), 1u);
+  EXPECT_FALSE(All<EndJob>(actions)[0].by_coordinator);
+}
+
 TEST_F(WorkerCoreTest, AHeartbeatNamesTheRanksThatAreMissing) {
   Begin();
   Submit(0, 1, "x");
