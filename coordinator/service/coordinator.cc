@@ -30,7 +30,9 @@ StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(const Options& options
 
 Coordinator::~Coordinator() {
   if (listening_.server == nullptr) return;
-  listening_.server->Shutdown(std::chrono::system_clock::now() + kServerShutdown);
+  // gRPC takes deadlines of the wall clock.
+  const auto now = std::chrono::system_clock::now();  // NOLINT: gRPC's own clock
+  listening_.server->Shutdown(now + kServerShutdown);
   listening_.server->Wait();
 }
 

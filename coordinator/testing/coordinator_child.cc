@@ -63,7 +63,7 @@ std::optional<launch::FromCoordinator> CoordinatorChild::ReceiveNoNotice() {
 }
 
 std::optional<int> CoordinatorChild::WaitForExit() {
-  for (const Time deadline = Now() + kExitPatience; Now() < deadline; usleep(10'000)) {
+  for (const Time deadline = Now() + kExitPatience; Now() < deadline; usleep(10'000)) {  // NOLINT: of a child
     int status;
     if (waitpid(pid_, &status, WNOHANG) != pid_) continue;
     pid_ = -1;

@@ -66,7 +66,8 @@ Bits RunOneWay(JobOptions options, const Way& way) {
   for (const auto& group : way.groups) {
     ++sequence;
     for (int h = 0; h < kHosts; ++h) {
-      cluster.engine(h).Start(job.BucketOf(h, {.epoch = 1, .sequence = sequence, .stream = 1}, group));
+      cluster.engine(h).Start(
+          job.BucketOf(h, {.epoch = 1, .sequence = sequence, .stream = 1}, group));
     }
   }
   EXPECT_TRUE(cluster.RunToTheEnd());
@@ -77,7 +78,9 @@ Bits RunOneWay(JobOptions options, const Way& way) {
 using Types = std::tuple<Algorithm, DataType, DataType>;
 class SameBitsTest : public testing::TestWithParam<Types> {
  protected:
-  SameBitsTest() : options_(Tensors(std::get<0>(GetParam()), std::get<1>(GetParam()), std::get<2>(GetParam()))) {
+  SameBitsTest()
+      : options_(
+            Tensors(std::get<0>(GetParam()), std::get<1>(GetParam()), std::get<2>(GetParam()))) {
     Way way;
     way.groups = OneByOne(options_.counts.size());
     expected_ = RunOneWay(options_, way);

@@ -24,7 +24,8 @@ constexpr int kThreads = 2;
 class Arena {
  public:
   explicit Arena(size_t bytes) : bytes_(bytes) {
-    void* const base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    void* const base =
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     REIGEN_CHECK(base != MAP_FAILED);
     base_ = static_cast<std::byte*>(base);
     std::memset(base_, 0, bytes);
@@ -38,7 +39,8 @@ class Arena {
   size_t bytes_;
 };
 
-void Await(WorkExecutor& executor, const std::function<bool()>& done, const std::function<void()>& progress) {
+void Await(WorkExecutor& executor, const std::function<bool()>& done,
+           const std::function<void()>& progress) {
   for (;;) {
     progress();
     if (done()) return;
@@ -60,7 +62,8 @@ void OneHostAllreduce(benchmark::State& state) {
   const size_t bytes = static_cast<size_t>(state.range(2)) << 10;
   const std::vector<Arena> arenas = Arenas(ranks, tensors * bytes);
   const auto executor = MakePoolExecutor(kThreads);
-  const auto engine = MakeEngine({}, [](int) { return nullptr; }, executor.get());
+  const auto engine = MakeEngine(
+      {}, [](int) { return nullptr; }, executor.get());
   uint64_t sequence = 0;
   for (auto _ : state) {
     Bucket bucket;
@@ -80,7 +83,8 @@ void OneHostAllreduce(benchmark::State& state) {
       ended = true;
     };
     engine->Start(std::move(bucket));
-    Await(*executor, [&] { return ended; }, [&] { engine->Progress(Time{}); });
+    Await(
+        *executor, [&] { return ended; }, [&] { engine->Progress(Time{}); });
   }
   state.SetBytesProcessed(state.iterations() * 2 * ranks * static_cast<int64_t>(tensors * bytes));
 }
@@ -91,7 +95,8 @@ BENCHMARK(OneHostAllreduce)
     ->Args({4, 1, 64})
     ->Args({4, 1, 4})
     ->Args({4, 1000, 4})
-    ->MeasureProcessCPUTime()->UseRealTime()
+    ->MeasureProcessCPUTime()
+    ->UseRealTime()
     ->Unit(benchmark::kMicrosecond);
 
 // The same traffic as reads and writes of a copy, by as many threads: {ranks, KiB}.
@@ -105,13 +110,19 @@ void CopyOfTheSameTraffic(benchmark::State& state) {
     for (int64_t r = 0; r < ranks; ++r) {
       ++out;
       executor->Submit(
-          [&, r] { std::memcpy(arenas[2 * r].data(), arenas[2 * r + 1].data(), bytes); }, [&] { --out; });
+          [&, r] { std::memcpy(arenas[2 * r].data(), arenas[2 * r + 1].data(), bytes); },
+          [&] { --out; });
     }
-    Await(*executor, [&] { return out == 0; }, [&] { executor->Progress(); });
+    Await(
+        *executor, [&] { return out == 0; }, [&] { executor->Progress(); });
   }
   state.SetBytesProcessed(state.iterations() * 2 * ranks * static_cast<int64_t>(bytes));
 }
-BENCHMARK(CopyOfTheSameTraffic)->Args({4, 64 << 10})->MeasureProcessCPUTime()->UseRealTime()->Unit(benchmark::kMicrosecond);
+BENCHMARK(CopyOfTheSameTraffic)
+    ->Args({4, 64 << 10})
+    ->MeasureProcessCPUTime()
+    ->UseRealTime()
+    ->Unit(benchmark::kMicrosecond);
 
 }  // namespace
 }  // namespace reigen::collective

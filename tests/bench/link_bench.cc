@@ -83,7 +83,9 @@ double SocketBandwidth() {
   std::vector<std::byte> out(kMessageBytes);
   std::vector<std::vector<std::byte>> in(kWindow, std::vector<std::byte>(kMessageBytes));
   const double elapsed_s = Seconds(
-      [&] { for (int i = 0; i < kMessages; ++i) SendAll(a.get(), out.data(), out.size()); },
+      [&] {
+        for (int i = 0; i < kMessages; ++i) SendAll(a.get(), out.data(), out.size());
+      },
       [&] {
         for (int i = 0; i < kMessages; ++i) {
           RecvAll(b.get(), in[static_cast<size_t>(i % kWindow)].data(), kMessageBytes);
@@ -125,7 +127,8 @@ class End {
     transport_ = TcpTransport::Create(options).value();
   }
   void Connect(const End& other, int host) {
-    link_ = transport_->Connect({host, "host" + std::to_string(host), other.transport_->addresses()});
+    link_ =
+        transport_->Connect({host, "host" + std::to_string(host), other.transport_->addresses()});
   }
   Link& link() { return *link_; }
 
@@ -177,8 +180,13 @@ struct Ends {
     a.Connect(b, 1);
     b.Connect(a, 0);
     std::byte bytes[2] = {};
-    Seconds([&] { Exchange(a, {bytes, 1}, 1 << 30, true); },
-            [&] { Exchange(b, {bytes + 1, 1}, 1 << 30, false); });
+    Seconds(
+        [&] {
+          Exchange(a, {bytes, 1}, 1 << 30, true);
+        },
+        [&] {
+          Exchange(b, {bytes + 1, 1}, 1 << 30, false);
+        });
   }
   End a, b;
 };
@@ -208,9 +216,13 @@ double LinkBandwidth(int channels) {
 double LinkLatency() {
   Ends ends(2);
   std::byte ping[8] = {}, pong[8] = {};
-  const double elapsed_s =
-      Seconds([&] { for (int i = 0; i < kPings; ++i) Exchange(ends.a, ping, i, true); },
-              [&] { for (int i = 0; i < kPings; ++i) Exchange(ends.b, pong, i, false); });
+  const double elapsed_s = Seconds(
+      [&] {
+        for (int i = 0; i < kPings; ++i) Exchange(ends.a, ping, i, true);
+      },
+      [&] {
+        for (int i = 0; i < kPings; ++i) Exchange(ends.b, pong, i, false);
+      });
   return elapsed_s / kPings / 2 * 1e6;
 }
 
@@ -239,20 +251,28 @@ void Compare(const char* measure, const char* unit, int rounds, double scale,
     ratios.push_back(links.back() / sockets.back());
     cpu_ratios.push_back((CpuSeconds() - middle_s) / (middle_s - start_s));
   }
-  std::printf("{\"measure\": \"%s\", \"unit\": \"%s\", \"socket\": %.3f, \"link\": %.3f, "
-              "\"link_to_socket\": %.3f, \"cpu_link_to_socket\": %.3f}\n",
-              measure, unit, Median(sockets), Median(links), Median(ratios), Median(cpu_ratios));
+  std::printf(
+      "{\"measure\": \"%s\", \"unit\": \"%s\", \"socket\": %.3f, \"link\": %.3f, "
+      "\"link_to_socket\": %.3f, \"cpu_link_to_socket\": %.3f}\n",
+      measure, unit, Median(sockets), Median(links), Median(ratios), Median(cpu_ratios));
   std::fflush(stdout);
 }
 
 }  // namespace
+
+int RunAll(int rounds) {
+  spdlog::set_level(spdlog::level::warn);
+  Compare("bandwidth, 1 socket", "GB/s", rounds, 1e-9, SocketBandwidth,
+          [] { return LinkBandwidth(1); });
+  Compare("bandwidth, 2 sockets", "GB/s", rounds, 1e-9, SocketBandwidth,
+          [] { return LinkBandwidth(2); });
+  Compare("latency", "us", rounds, 1, SocketLatency, LinkLatency);
+  return 0;
+}
+
 }  // namespace reigen::transport
 
 int main(int argc, char** argv) {
-  using namespace reigen::transport;
-  const int rounds = argc > 1 ? std::max(1, std::atoi(argv[1])) : 5;
-  spdlog::set_level(spdlog::level::warn);
-  Compare("bandwidth, 1 socket", "GB/s", rounds, 1e-9, SocketBandwidth, [] { return LinkBandwidth(1); });
-  Compare("bandwidth, 2 sockets", "GB/s", rounds, 1e-9, SocketBandwidth, [] { return LinkBandwidth(2); });
-  Compare("latency", "us", rounds, 1, SocketLatency, LinkLatency);
+  const int rounds = argc > 1 ? static_cast<int>(std::strtol(argv[1], nullptr, 10)) : 5;
+  return reigen::transport::RunAll(std::max(1, rounds));
 }

@@ -14,15 +14,17 @@ std::unique_ptr<worker::Network> MakeNetwork(const Scenario& scenario, int numbe
   const std::string& name = scenario.config.hosts[number].name;
   std::unique_ptr<transport::Transport> transport;
   if (scenario.hosts() > 1) transport = fake->AddHost(number, name);
-  auto network = worker::Network::Make(number, scenario.scratch_bytes, std::move(transport), executor);
+  auto network =
+      worker::Network::Make(number, scenario.scratch_bytes, std::move(transport), executor);
   REIGEN_CHECK(network.ok());
   return std::move(network).value();
 }
 
 std::string PlanText(const collective::Bucket& bucket) {
   std::string text = "epoch " + std::to_string(bucket.id.epoch) + " stream " +
-                     std::to_string(bucket.id.stream) + " sequence " + std::to_string(bucket.id.sequence) +
-                     " algorithm " + std::to_string(static_cast<int>(bucket.algorithm)) + ":";
+                     std::to_string(bucket.id.stream) + " sequence " +
+                     std::to_string(bucket.id.sequence) + " algorithm " +
+                     std::to_string(static_cast<int>(bucket.algorithm)) + ":";
   for (const auto& tensor : bucket.tensors) {
     text += " " + std::to_string(tensor.name_hash) + "*" + std::to_string(tensor.count);
   }
@@ -31,7 +33,8 @@ std::string PlanText(const collective::Bucket& bucket) {
 
 }  // namespace
 
-Host::Host(const Scenario& scenario, Ledger* ledger, int number, transport::FakeNetwork* fake, Plant plant)
+Host::Host(const Scenario& scenario, Ledger* ledger, int number, transport::FakeNetwork* fake,
+           Plant plant)
     : number_(number),
       ledger_(*ledger),
       plant_(plant),
@@ -99,7 +102,8 @@ void Host::KillTrainer(int local) {
 }
 
 void Host::SendFinishedOnce() {
-  const bool all = std::none_of(trainers_.begin(), trainers_.end(), [](const Trainer& t) { return t.alive(); });
+  const bool all =
+      std::none_of(trainers_.begin(), trainers_.end(), [](const Trainer& t) { return t.alive(); });
   if (!all || finished_sent_ || end_) return;
   finished_sent_ = true;
   messages_.emplace_back().mutable_finished();
@@ -118,7 +122,8 @@ void Host::Do(worker::Send& action) {
 
 void Host::Do(worker::BeginEpoch& action) {
   const Status begun = network_->BeginEpoch(action.epoch);
-  if (!begun.ok()) ledger_.Wrong("host " + std::to_string(number_) + " cannot begin the epoch: " + Message(begun));
+  if (!begun.ok())
+    ledger_.Wrong("host " + std::to_string(number_) + " cannot begin the epoch: " + Message(begun));
   for (Trainer& trainer : trainers_) trainer.OnEpoch();
 }
 

@@ -14,11 +14,13 @@ worker::Request Ledger::Submit(int rank, const OperationKey& key, uint64_t id) {
   const SpecPtr& spec = operation.SpecOf(rank);
   Asked asked;
   asked.key = key;
-  worker::Request request{.id = id, .name = operation.name, .process_set = 0, .spec = spec, .data = {}};
+  worker::Request request{
+      .id = id, .name = operation.name, .process_set = 0, .spec = spec, .data = {}};
   for (size_t t = 0; t < spec->tensors.size(); ++t) {
     const worker::TensorSpec& tensor = spec->tensors[t];
     const uint64_t seed = scenario_.seed * 7919 + id * 31 + static_cast<uint64_t>(rank) * 1009 + t;
-    asked.original.push_back(reduce::MakeData(tensor.dtype, reduce::Data::kPlain, tensor.count, seed));
+    asked.original.push_back(
+        reduce::MakeData(tensor.dtype, reduce::Data::kPlain, tensor.count, seed));
   }
   asked.memory = asked.original;
   Asked& kept = asked_.emplace(std::pair(rank, id), std::move(asked)).first->second;
@@ -35,7 +37,8 @@ bool Ledger::SomebodyLeftBefore(const OperationKey& key) const {
 
 void Ledger::Complete(int rank, uint64_t id, local::ResultCode code, const std::string& text) {
   const auto it = asked_.find({rank, id});
-  if (it == asked_.end()) return Wrong("rank " + std::to_string(rank) + ": completion of no request");
+  if (it == asked_.end())
+    return Wrong("rank " + std::to_string(rank) + ": completion of no request");
   Asked& asked = it->second;
   const std::string& name = OperationOf(asked.key).name;
   if (asked.done) return Wrong(name + " completed twice on rank " + std::to_string(rank));
@@ -50,14 +53,16 @@ void Ledger::Complete(int rank, uint64_t id, local::ResultCode code, const std::
 void Ledger::CheckCode(const OperationKey& key, int rank, local::ResultCode code,
                        const std::string& text) {
   const Operation& operation = OperationOf(key);
-  const std::string what = operation.name + " (round " + std::to_string(std::get<1>(key)) + ") on rank " +
-                           std::to_string(rank) + ": ";
+  const std::string what = operation.name + " (round " + std::to_string(std::get<1>(key)) +
+                           ") on rank " + std::to_string(rank) + ": ";
   if (code != local::ResultCode::kOk && text.empty()) Wrong(what + "an error without a word");
   if (code == local::ResultCode::kOk) {
     if (operation.disagrees()) Wrong(what + "ok although the ranks disagree");
-    if (ranks_[key].size() != static_cast<size_t>(scenario_.size())) Wrong(what + "ok although a rank has not asked");
+    if (ranks_[key].size() != static_cast<size_t>(scenario_.size()))
+      Wrong(what + "ok although a rank has not asked");
   } else if (operation.disagrees()) {
-    const bool expected = code == local::ResultCode::kFailedPrecondition || job_may_fail_ || SomebodyLeftBefore(key);
+    const bool expected =
+        code == local::ResultCode::kFailedPrecondition || job_may_fail_ || SomebodyLeftBefore(key);
     if (!expected) Wrong(what + "another error than disagreement: " + text);
   } else if (!job_may_fail_ && !SomebodyLeftBefore(key)) {
     Wrong(what + text);
@@ -86,7 +91,8 @@ void Ledger::CheckValues(const Asked& asked, int rank) {
       message = "other bits than on another rank";
     }
     if (!message.empty()) {
-      Wrong(OperationOf(asked.key).name + "[" + std::to_string(t) + "] on rank " + std::to_string(rank) + ": " + message);
+      Wrong(OperationOf(asked.key).name + "[" + std::to_string(t) + "] on rank " +
+            std::to_string(rank) + ": " + message);
     }
   }
 }
@@ -95,11 +101,14 @@ std::string Ledger::CheckTensor(const Asked& asked, size_t t) {
   const worker::RequestSpec& spec = *OperationOf(asked.key).spec;
   const auto& ids = ranks_[asked.key];
   if (spec.kind == CollectiveKind::kBroadcast) {
-    return asked.result[t] == asked_.at({spec.root, ids.at(spec.root)}).original[t] ? "" : "not the root's";
+    return asked.result[t] == asked_.at({spec.root, ids.at(spec.root)}).original[t]
+               ? ""
+               : "not the root's";
   }
   const DataType dtype = spec.tensors[t].dtype;
   // The coarsest wire type; a finer one is within its bounds.
-  reduce::AllreduceCase expected{dtype, dtype, spec.op, spec.prescale, spec.postscale, 1, scenario_.hosts(), {}};
+  reduce::AllreduceCase expected{dtype,          dtype, spec.op,           spec.prescale,
+                                 spec.postscale, 1,     scenario_.hosts(), {}};
   if (spec.op == ReduceOp::kAverage) expected.divisor = static_cast<uint64_t>(scenario_.size());
   for (const auto& [other, id] : ids) expected.inputs.push_back(asked_.at({other, id}).original[t]);
   std::string message;
@@ -108,7 +117,8 @@ std::string Ledger::CheckTensor(const Asked& asked, size_t t) {
 }
 
 bool Ledger::Waits(int rank) const {
-  for (auto it = asked_.lower_bound({rank, 0}); it != asked_.end() && it->first.first == rank; ++it) {
+  for (auto it = asked_.lower_bound({rank, 0}); it != asked_.end() && it->first.first == rank;
+       ++it) {
     if (!it->second.done) return true;
   }
   return false;
@@ -126,7 +136,8 @@ std::string Ledger::Waiting() const {
 void Ledger::CheckNothingChanged() {
   for (const auto& [who, asked] : asked_) {
     if (asked.done && asked.memory != asked.result) {
-      Wrong(OperationOf(asked.key).name + " on rank " + std::to_string(who.first) + ": written to after its completion");
+      Wrong(OperationOf(asked.key).name + " on rank " + std::to_string(who.first) +
+            ": written to after its completion");
     }
   }
 }

@@ -51,13 +51,15 @@ void Maker::MakeJob(Scenario& scenario) {
   config.small_max_bytes = OneOf<uint64_t>({0, 256, 2048});
   config.segment_bytes = OneOf<uint64_t>({4096, 8192});
   config.channels = static_cast<uint32_t>(Below(3) + 1);
-  config.wire_precision = OneOf({coordinator::WirePrecision::kAuto, coordinator::WirePrecision::kFp32,
-                                 coordinator::WirePrecision::kTensor});
+  config.wire_precision =
+      OneOf({coordinator::WirePrecision::kAuto, coordinator::WirePrecision::kFp32,
+             coordinator::WirePrecision::kTensor});
   // At least the window of the stream.
   scenario.scratch_bytes = 2 * config.channels * (config.segment_bytes + 128) + Below(1 << 16);
   scenario.network.seed = random_();
   scenario.network.channels = static_cast<int>(Below(3) + 1);
-  scenario.network.max_delay = OneOf<Duration>({Duration{0}, std::chrono::microseconds(50), milliseconds(3)});
+  scenario.network.max_delay =
+      OneOf<Duration>({Duration{0}, std::chrono::microseconds(50), milliseconds(3)});
   scenario.max_control_delay = OneOf<Duration>({Duration{0}, milliseconds(1), milliseconds(20)});
 }
 
@@ -87,7 +89,8 @@ std::shared_ptr<RequestSpec> Maker::MakeSpec() {
     spec->root = static_cast<int>(Below(size_));
     return spec;
   }
-  spec->op = OneOf({ReduceOp::kAverage, ReduceOp::kSum, ReduceOp::kMin, ReduceOp::kMax, ReduceOp::kProduct});
+  spec->op = OneOf(
+      {ReduceOp::kAverage, ReduceOp::kSum, ReduceOp::kMin, ReduceOp::kMax, ReduceOp::kProduct});
   if (any_bool && spec->op == ReduceOp::kAverage) spec->op = ReduceOp::kSum;
   if (!any_bool && Chance(20)) spec->prescale = OneOf({0.5, 2.0});
   if (!any_bool && Chance(20)) spec->postscale = OneOf({0.25, 3.0});
@@ -138,7 +141,8 @@ Operation Maker::MakeOperation(const std::string& name) {
 EpochScript Maker::MakeEpoch() {
   EpochScript script;
   Round repeated;  // the same requests again, as training does
-  for (uint64_t i = Below(5); i > 0; --i) repeated.push_back(MakeOperation("w" + std::to_string(i)));
+  for (uint64_t i = Below(5); i > 0; --i)
+    repeated.push_back(MakeOperation("w" + std::to_string(i)));
   for (uint64_t rounds = Below(5) + 1; rounds > 0; --rounds) {
     Round round;
     if (Chance(60)) round = repeated;
@@ -185,22 +189,33 @@ int Scenario::size() const {
 Scenario MakeScenario(uint64_t seed) { return Maker(seed).Make(seed); }
 
 std::string Describe(const Scenario& scenario) {
-  std::string text = std::to_string(scenario.hosts()) + " hosts, " + std::to_string(scenario.size()) + " ranks;";
+  std::string text =
+      std::to_string(scenario.hosts()) + " hosts, " + std::to_string(scenario.size()) + " ranks;";
   for (const EpochScript& epoch : scenario.epochs) {
     text += " epoch of " + std::to_string(epoch.rounds.size()) + " rounds";
     if (epoch.leaver >= 0) {
-      text += " (rank " + std::to_string(epoch.leaver) + " leaves in round " + std::to_string(epoch.leaves_in) + ")";
+      text += " (rank " + std::to_string(epoch.leaver) + " leaves in round " +
+              std::to_string(epoch.leaves_in) + ")";
     }
     text += ";";
   }
   const Fault& fault = scenario.fault;
   const std::string where = " host " + std::to_string(fault.host);
   switch (fault.kind) {
-    case FaultKind::kNone: break;
-    case FaultKind::kLinkDies: text += " link of" + where + " and " + std::to_string(fault.peer) + " dies"; break;
-    case FaultKind::kHostDies: text += where + " dies"; break;
-    case FaultKind::kHostGoesSilent: text += where + " goes silent"; break;
-    case FaultKind::kTrainerDies: text += " trainer " + std::to_string(fault.local) + " of" + where + " dies"; break;
+    case FaultKind::kNone:
+      break;
+    case FaultKind::kLinkDies:
+      text += " link of" + where + " and " + std::to_string(fault.peer) + " dies";
+      break;
+    case FaultKind::kHostDies:
+      text += where + " dies";
+      break;
+    case FaultKind::kHostGoesSilent:
+      text += where + " goes silent";
+      break;
+    case FaultKind::kTrainerDies:
+      text += " trainer " + std::to_string(fault.local) + " of" + where + " dies";
+      break;
   }
   return text;
 }

@@ -31,8 +31,9 @@ TEST_P(PlantedFaultTest, IsFound) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, PlantedFaultTest,
-                         testing::Values(Plant::kWrongInput, Plant::kSkippedBucket, Plant::kLostReady,
-                                         Plant::kLateWrite, Plant::kSwappedPlans));
+                         testing::Values(Plant::kWrongInput, Plant::kSkippedBucket,
+                                         Plant::kLostReady, Plant::kLateWrite,
+                                         Plant::kSwappedPlans));
 
 TEST(SimTest, ASeedRepeatsExactly) {
   for (uint64_t seed = 1; seed <= 10; ++seed) {
@@ -56,15 +57,16 @@ int main(int argc, char** argv) {
     const std::string arg = argv[i];
     if (arg.starts_with("--seed=")) seed = std::strtoull(arg.c_str() + 7, nullptr, 10);
     if (arg.starts_with("--count=")) count = std::strtoull(arg.c_str() + 8, nullptr, 10);
-    if (arg.starts_with("--plant=")) plant = std::atoi(arg.c_str() + 8);
+    if (arg.starts_with("--plant="))
+      plant = static_cast<int>(std::strtol(arg.c_str() + 8, nullptr, 10));
   }
   if (seed == 0) return RUN_ALL_TESTS();
   int failures = 0;
   for (const uint64_t end = seed + count; seed < end; ++seed) {
     const std::string wrong = reigen::sim::RunSeed(seed, static_cast<reigen::sim::Plant>(plant));
     if (!wrong.empty()) ++failures;
-    if (!wrong.empty()) std::cout << wrong << std::endl;
+    if (!wrong.empty()) std::cout << wrong << '\n';
   }
-  std::cout << failures << " of " << count << " seeds failed" << std::endl;
+  std::cout << failures << " of " << count << " seeds failed" << '\n';
   return failures == 0 ? 0 : 1;
 }

@@ -27,7 +27,8 @@ World::World(const Scenario& scenario, Plant plant)
       next_tick_(now_ + kTick) {
   const int planted = static_cast<int>(random_() % dead_.size());
   for (int h = 0; h < scenario_.hosts(); ++h) {
-    hosts_.push_back(std::make_unique<Host>(scenario_, &ledger_, h, &network_, h == planted ? plant : Plant::kNone));
+    hosts_.push_back(std::make_unique<Host>(scenario_, &ledger_, h, &network_,
+                                            h == planted ? plant : Plant::kNone));
   }
 }
 
@@ -55,12 +56,14 @@ std::string World::Run() {
 Time World::NextTime() const {
   Time next = next_tick_;
   if (const auto network = network_.NextDeadline()) next = std::min(next, *network);
-  if (!struck_ && scenario_.fault.kind != FaultKind::kNone) next = std::min(next, scenario_.fault.at);
+  if (!struck_ && scenario_.fault.kind != FaultKind::kNone)
+    next = std::min(next, scenario_.fault.at);
   for (int h = 0; h < scenario_.hosts(); ++h) {
     if (dead_[h]) continue;
     next = std::min(next, hosts_[h]->next());
     if (!to_host_[h].messages.empty()) next = std::min(next, to_host_[h].messages.front().first);
-    if (!to_coordinator_[h].messages.empty()) next = std::min(next, to_coordinator_[h].messages.front().first);
+    if (!to_coordinator_[h].messages.empty())
+      next = std::min(next, to_coordinator_[h].messages.front().first);
   }
   return next;
 }
@@ -164,13 +167,16 @@ void World::CheckEnds() {
   for (size_t h = 0; h < hosts_.size(); ++h) {
     const auto& end = hosts_[h]->end();
     if (dead_[h] || !end) continue;
-    const std::string what = "host " + std::to_string(h) + " ended with code " + std::to_string(end->code) + ": " + end->reason;
+    const std::string what = "host " + std::to_string(h) + " ended with code " +
+                             std::to_string(end->code) + ": " + end->reason;
     if (std::find(allowed.begin(), allowed.end(), end->code) == allowed.end()) ledger_.Wrong(what);
     if (first == nullptr) first = hosts_[h].get();
-    if (end->code != first->end()->code || end->reason != first->end()->reason) ledger_.Wrong("not as others, " + what);
+    if (end->code != first->end()->code || end->reason != first->end()->reason)
+      ledger_.Wrong("not as others, " + what);
   }
   const std::string waiting = ledger_.Waiting();
-  if (!waiting.empty() && std::none_of(dead_.begin(), dead_.end(), [](bool dead) { return dead; })) {
+  if (!waiting.empty() &&
+      std::none_of(dead_.begin(), dead_.end(), [](bool dead) { return dead; })) {
     ledger_.Wrong("the job has ended and these wait:" + waiting);
   }
 }
@@ -180,10 +186,12 @@ void World::CheckPlans() {
     const auto& a = hosts_[0]->plans();
     const auto& b = hosts_[h]->plans();
     for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
-      if (a[i] != b[i]) return ledger_.Wrong("host " + std::to_string(h) + " runs " + b[i] + ", host 0 " + a[i]);
+      if (a[i] != b[i])
+        return ledger_.Wrong("host " + std::to_string(h) + " runs " + b[i] + ", host 0 " + a[i]);
     }
     if (scenario_.fault.kind == FaultKind::kNone && a.size() != b.size()) {
-      return ledger_.Wrong("host " + std::to_string(h) + " runs " + std::to_string(b.size()) + " plans, host 0 " + std::to_string(a.size()));
+      return ledger_.Wrong("host " + std::to_string(h) + " runs " + std::to_string(b.size()) +
+                           " plans, host 0 " + std::to_string(a.size()));
     }
   }
 }

@@ -25,7 +25,7 @@ struct Result {
 Result Reigenctl(const std::string& arguments) {
   Result result;
   const std::string command = "client/cli/reigenctl/reigenctl " + arguments + " 2>&1";
-  FILE* pipe = popen(command.c_str(), "r");
+  FILE* pipe = popen(command.c_str(), "r");  // NOLINT: the words are this test's own
   std::array<char, 4096> bytes;
   while (const size_t n = fread(bytes.data(), 1, bytes.size(), pipe)) {
     result.output.append(bytes.data(), n);

@@ -21,7 +21,10 @@ void FakeNetworkOf::Wait() {
 }
 
 Cluster::Cluster(const ClusterOptions& options, Network* network)
-    : network_(*network), hosts_(options.hosts), random_(options.seed), shuffle_(options.seed != 0),
+    : network_(*network),
+      hosts_(options.hosts),
+      random_(options.seed),
+      shuffle_(options.seed != 0),
       pools_(options.pool_threads > 0) {
   for (int h = 0; h < size(); ++h) hosts_[h].transport = network->AddHost(h);
   for (int h = 0; h < size(); ++h) MakeHost(h, options);
@@ -41,11 +44,14 @@ void Cluster::MakeHost(int number, const ClusterOptions& options) {
   auto region = host.transport->Register(host.scratch);
   REIGEN_CHECK(region.ok());
   host.region = std::move(region).value();
-  host.executor = options.pool_threads > 0 ? MakePoolExecutor(options.pool_threads) : MakeInlineExecutor();
-  host.engine = MakeEngine({.scratch = host.scratch},
-                           [&host](int peer) { return host.links[peer].get(); }, host.executor.get());
+  host.executor =
+      options.pool_threads > 0 ? MakePoolExecutor(options.pool_threads) : MakeInlineExecutor();
+  host.engine = MakeEngine(
+      {.scratch = host.scratch}, [&host](int peer) { return host.links[peer].get(); },
+      host.executor.get());
   for (int s = 1; s <= options.streams; ++s) {
-    const Status opened = host.engine->OpenStream(static_cast<uint32_t>(s), options.segment_bytes, options.channels);
+    const Status opened =
+        host.engine->OpenStream(static_cast<uint32_t>(s), options.segment_bytes, options.channels);
     REIGEN_CHECK(opened.ok(), "scratch_bytes");
   }
 }

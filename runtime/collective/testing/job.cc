@@ -41,7 +41,8 @@ Bucket Job::BucketOf(int host, const CollectiveId& id, const std::vector<size_t>
   bucket.wire = options_.wire;
   bucket.prescale = options_.prescale;
   bucket.postscale = options_.postscale;
-  if (options_.op == ReduceOp::kAverage) bucket.divisor = static_cast<uint64_t>(options_.hosts * options_.ranks);
+  if (options_.op == ReduceOp::kAverage)
+    bucket.divisor = static_cast<uint64_t>(options_.hosts * options_.ranks);
   bucket.hosts.resize(options_.hosts);
   std::iota(bucket.hosts.begin(), bucket.hosts.end(), 0);
   bucket.self = host;
@@ -73,8 +74,10 @@ Bucket Job::BucketOfAll(int host, const CollectiveId& id) {
 
 std::string Job::CheckTensor(size_t t) const {
   const auto& ranks = memory_[t];
-  reduce::AllreduceCase expected{options_.dtype,    options_.wire, options_.op, options_.prescale,
-                                 options_.postscale, 1,            options_.hosts, {}};
+  reduce::AllreduceCase expected{options_.dtype,     options_.wire,
+                                 options_.op,        options_.prescale,
+                                 options_.postscale, 1,
+                                 options_.hosts,     {}};
   if (options_.op == ReduceOp::kAverage) expected.divisor = ranks.size();
   for (int h = 0; h < options_.hosts; ++h) {
     for (int r = 0; r < options_.ranks && Contributes(h); ++r) {
@@ -88,8 +91,10 @@ std::string Job::CheckTensor(size_t t) const {
     message = "rank 0: " + message;
   }
   for (size_t r = 1; r < ranks.size(); ++r) {
-    if (ranks[r].output != ranks[0].output) message += " ranks 0 and " + std::to_string(r) + " differ";
-    if (!ranks[r].input.empty() && ranks[r].input != ranks[r].original) message += " an input changed";
+    if (ranks[r].output != ranks[0].output)
+      message += " ranks 0 and " + std::to_string(r) + " differ";
+    if (!ranks[r].input.empty() && ranks[r].input != ranks[r].original)
+      message += " an input changed";
   }
   return message.empty() ? "" : "t" + std::to_string(t) + ": " + message;
 }

@@ -22,8 +22,8 @@ struct JobOptions {
   double prescale = 1.0;
   double postscale = 1.0;
   int hosts = 2;
-  int ranks = 1;  // per host
-  int root = 0;   // broadcast: host; its rank 0 there
+  int ranks = 1;                      // per host
+  int root = 0;                       // broadcast: host; its rank 0 there
   std::vector<uint64_t> counts = {};  // elements of each tensor
   uint64_t segment_bytes = 4096;
   int channels = 2;
@@ -32,8 +32,8 @@ struct JobOptions {
   std::vector<int> idle_hosts = {};  // their ranks contribute nothing (they have joined)
 };
 
-// Must outlive the cluster that runs its buckets. Even ranks work in place, odd ones have an output of their own. Tensor t is
-// called "t<t>".
+// Must outlive the cluster that runs its buckets. Even ranks work in place, odd ones have an output
+// of their own. Tensor t is called "t<t>".
 class Job {
  public:
   explicit Job(const JobOptions& options);
@@ -61,7 +61,9 @@ class Job {
     std::vector<std::byte> output;  // and input, if in place
   };
 
-  size_t Index(int host, int rank) const { return static_cast<size_t>(host * options_.ranks + rank); }
+  size_t Index(int host, int rank) const {
+    return static_cast<size_t>(host * options_.ranks + rank);
+  }
   bool Contributes(int host) const;
   std::string CheckTensor(size_t tensor) const;
 
