@@ -30,9 +30,9 @@ void WorkerCore::On(FromCoordinator& event) {
       break;
     case control::CoordinatorMessage::kInitFailed:
       for (size_t local = 0; local < states_.size(); ++local) {
+        init_sent_[local] = false;  // also of those that gave up meanwhile
         if (states_[local] != State::kInInit) continue;
         states_[local] = State::kAbsent;
-        init_sent_[local] = false;
         actions_.push_back(
             RefuseInit{static_cast<int>(local), event.message.init_failed().reason()});
       }

@@ -381,6 +381,15 @@ TEST_F(WorkerCoreTest, ATrainerThatGivesUpInInitIsOneThatHasLeft) {
   EXPECT_EQ(sent[0].message.leave().ranks(0), 2);
 }
 
+TEST_F(WorkerCoreTest, AfterAFailedInitATrainerThatHadGivenUpAsksAnew) {
+  Step(InitCalled{0});
+  Step(LeaveCalled{0});
+  FromCoordinator failed;
+  failed.message.mutable_init_failed()->set_reason("rank 5 ended");
+  EXPECT_TRUE(All<RefuseInit>(Step(std::move(failed))).empty());
+  EXPECT_EQ(All<Send>(Step(InitCalled{0})).size(), 1u);
+}
+
 TEST_F(WorkerCoreTest, ADeathIsReportedAtOnceAndSaysWhetherItHadAttached) {
   auto ended = All<Send>(Step(TrainerEnded{0, 7, 0, "exit 7"}))[0].message.rank_ended();
   EXPECT_FALSE(ended.attached());
