@@ -1,48 +1,7 @@
-"""The scripts for several ranks, of the Python package and of this folder."""
-import os
+"""The scripts for several ranks in trainers/; tests/python runs the Python package's."""
 import unittest
 
 import jobs
-
-SCRIPTS = os.path.join(jobs.TREE, "client/python/tests/ranks")
-
-
-def script(name, *arguments):
-    return [jobs.PYTHON, os.path.join(SCRIPTS, name)] + list(arguments)
-
-
-class PythonPackageTest(jobs.JobCase):
-    RANKS = (2, 3, 4) if jobs.LONG else (2, 4)
-
-    def run_script(self, name, *arguments, ranks=None):
-        for number in ranks or self.RANKS:
-            with self.subTest(ranks=number):
-                self.run_job(number, script(name, *arguments))
-
-    def test_c32_c33_c35_every_type_and_operation_empty_tensors_and_views(self):
-        self.run_script("dtypes.py")
-
-    def test_c06_ranks_that_disagree_all_get_the_error_and_go_on(self):
-        self.run_script("errors.py")
-
-    def test_c48_forked_children_do_no_harm(self):
-        self.run_script("forks.py", "50" if jobs.LONG else "5", ranks=(2,))
-
-    def test_c59_waits_hold_neither_the_gil_nor_signals_back(self):
-        self.run_script("waiting.py", ranks=(4,))
-
-    def test_the_optimizer_trains_as_one_process_does(self):
-        self.run_script("optimizer.py")
-
-    def test_200_rounds_of_init_and_shutdown_leave_memory_and_descriptors_flat(self):
-        self.run_script("rounds.py", ranks=(2,))
-
-    if jobs.LONG:
-        def test_c34_more_than_two_to_the_31_elements(self):
-            output = self.run_job(2, script("large.py"), timeout_seconds=1800)
-            if "skipped" in output:
-                self.skipTest("about 20 GiB of free memory are missing")
-
 
 class C01DifferentNamesTest(jobs.JobCase):
     STALL = ["--stall-check-warning-time-seconds", "2", "--stall-check-shutdown-time-seconds", "6"]
