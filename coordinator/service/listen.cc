@@ -94,6 +94,8 @@ StatusOr<Listening> Listen(grpc::Service* service, const std::vector<std::string
     builder.SetMaxSendMessageSize(kMaxMessageBytes);
     // Two jobs never share a port.
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    // Its pings would wake both ends of an idle job as often as the heartbeats do.
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
     std::vector<int> ports(addresses.size());
     for (size_t i = 0; i < addresses.size(); ++i) {
       REIGEN_ASSIGN_OR_RETURN(const int port, ChoosePort(addresses[i], range));

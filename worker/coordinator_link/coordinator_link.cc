@@ -47,6 +47,8 @@ std::shared_ptr<grpc::Channel> MakeChannel(const CoordinatorLink::Options& optio
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 24 * 3600 * 1000);
   const auto silence_ms = std::chrono::duration_cast<milliseconds>(options.silence).count();
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, static_cast<int>(silence_ms));
+  // Its pings would wake both ends of an idle job as often as the heartbeats do.
+  arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   return grpc::CreateCustomChannel(TargetOf(options.address),
                                    grpc::InsecureChannelCredentials(), arguments);
 }
