@@ -29,7 +29,7 @@ namespace {
 // The launcher sends the start message at once.
 constexpr seconds kStartTime{30};
 // The core wants to be called at least this often.
-constexpr int kTickMs = 200;
+constexpr int kTickMs = 500;
 // Workers that are still connected this long after the End are left to their guards:
 // this process is gone within the ten seconds that a job may take to vanish.
 constexpr seconds kEndTime{8};

@@ -9,7 +9,7 @@
 namespace reigen::coordinator {
 namespace {
 
-// Steps come at least every 200 ms; a longer gap is this process's own (stopped,
+// Steps come at least every 500 ms; a longer gap is this process's own (stopped,
 // starved), in which it heard of nobody.
 constexpr Duration kPause = seconds(1);
 // From a rank's shutdown to the end of its process: an interpreter on its way out.

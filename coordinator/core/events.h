@@ -32,7 +32,7 @@ struct Interrupted {
   int signal = 0;
 };
 struct LauncherGone {};
-// Time passed: at least every 200 ms.
+// Time passed: at least every 500 ms.
 struct Tick {};
 
 using Event =

@@ -235,6 +235,11 @@ void RequestTable::FillReady(const Instance& instance, const std::vector<int>& r
   }
 }
 
+bool RequestTable::waits() const {
+  return std::any_of(names_.begin(), names_.end(),
+                     [](const auto& entry) { return entry.second.waiting != nullptr; });
+}
+
 std::vector<InstancePtr> RequestTable::Late(Time now, Duration limit) const {
   std::vector<InstancePtr> out;
   for (const auto& [key, state] : names_) {

@@ -93,6 +93,8 @@ class RequestTable {
   void FillReady(const Instance& instance, const std::vector<int>& ranks,
                  control::Ready& out) const;
 
+  // Whether any rank's request waits for another's, or for a plan.
+  bool waits() const;
   // Instances not announced that some member lacks, older than `limit`.
   std::vector<InstancePtr> Late(Time now, Duration limit) const;
 

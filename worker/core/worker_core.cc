@@ -58,6 +58,7 @@ void WorkerCore::On(InitCalled& event) {
 void WorkerCore::On(Submitted& event) {
   const int local = event.local;
   const uint64_t id = event.request.id;
+  quiet_ = false;
   if (ended_) {
     Finish(local, id, local::ResultCode::kAborted, "the job is over");
     return;
@@ -163,6 +164,7 @@ void WorkerCore::On(LinkFailed& event) {
 // --- to the coordinator ---------------------------------------------------------------
 
 void WorkerCore::On(HeartbeatDue&) {
+  quiet_ = running_.empty() && !table_.waits();
   control::Heartbeat& beat = *NewMessage().mutable_heartbeat();
   beat.set_epoch(epoch_.epoch);
   beat.set_entries_seen(entries_seen_);

@@ -98,6 +98,9 @@ class WorkerCore {
   // Whether Flush would send anything.
   bool wants_flush() const { return !table_.outbox().empty(); }
   bool ended() const { return ended_; }
+  // Nothing waited or ran at the last heartbeat, and no request came since: the next
+  // heartbeat may come later than in a busy time.
+  bool quiet() const { return quiet_; }
 
  private:
   enum class State { kAbsent, kInInit, kMember, kLeaving, kLeft };
@@ -131,6 +134,7 @@ class WorkerCore {
 
   const Options options_;
   Time now_{};
+  bool quiet_ = false;
   std::vector<Action> actions_;  // of the present step
   RequestTable table_;
   std::vector<State> states_;    // per local rank

@@ -433,6 +433,17 @@ TEST_F(WorkerCoreTest, WithoutItsCoordinatorAWorkerFailsWhatIsPendingAsUnavailab
   EXPECT_FALSE(All<EndJob>(actions)[0].by_coordinator);
 }
 
+TEST_F(WorkerCoreTest, IsQuietFromAHeartbeatWithNothingPendingToTheNextRequest) {
+  Begin();
+  EXPECT_FALSE(core_.quiet());
+  Step(HeartbeatDue{});
+  EXPECT_TRUE(core_.quiet());
+  Submit(0, 1, "a");
+  EXPECT_FALSE(core_.quiet());
+  Step(HeartbeatDue{});
+  EXPECT_FALSE(core_.quiet());
+}
+
 TEST_F(WorkerCoreTest, AHeartbeatNamesTheRanksThatAreMissing) {
   Begin();
   Submit(0, 1, "x");

@@ -18,6 +18,9 @@ namespace {
 
 // A sign of life for the guard at least this often (spawn/serve_fds.h).
 constexpr Duration kGuardBeat = milliseconds(200);
+// Signs of life while nothing waits and nothing runs come at a third of the pace: five
+// within the time after which the host counts as dead.
+constexpr int kQuietBeats = 3;
 constexpr int kHostLost = 71;
 
 Duration Seconds(double seconds) {
@@ -110,6 +113,7 @@ void Server::Turn() {
   more_requests_ = sessions_->TakeRequests();
   OnTimers(now);
   Settle(now);
+  if (!core_.quiet()) next_beat_ = std::min(next_beat_, busy_beat_);
   if (core_.wants_flush() && link_ != nullptr && link_->idle()) Apply(core_.Step(Flush{}, now));
   sessions_->Publish();
   if (network_ == nullptr || network_->engine().unfinished() == 0) sessions_->FreeRetired();
@@ -174,7 +178,8 @@ void Server::OnTimers(Time now) {
 }
 
 void Server::Beat(Time now) {
-  next_beat_ = now + std::min(heartbeat_, kGuardBeat);
+  busy_beat_ = now + std::min(heartbeat_, kGuardBeat);
+  next_beat_ = now + kQuietBeats * std::min(heartbeat_, kGuardBeat);
   if (options_.heartbeat_fd >= 0 && !guard_gone_) {
     const char beat = 0;
     // A full pipe: the guard is behind, and has enough of them to read.

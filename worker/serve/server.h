@@ -118,6 +118,7 @@ class Server : private SessionHandler {
 
   Duration heartbeat_{};
   Time next_beat_{};
+  Time busy_beat_{};  // when the next is due unless the core is quiet
   std::optional<Time> coordinator_lost_at_;
   std::map<int, Gone> gone_;         // by local rank: its session ended, it has not
   std::vector<bool> reported_;       // per local rank: its end

@@ -3,7 +3,7 @@
 //
 //  0  /dev/null        2  a pipe to the guard: log lines
 //  1  the same as 2    3  start: one frame with launch.GuardStart
-//  4  heartbeat: the worker writes a byte at least every 200 ms; the first one
+//  4  heartbeat: the worker writes a byte at least every 600 ms; the first one
 //     says that it serves. EPIPE: the guard is dead: end the trainers, remove the
 //     folder and exit.
 //  5 + 2i, 6 + 2i  stdout and stderr of local rank i, for the trainer to inherit
