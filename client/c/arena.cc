@@ -11,7 +11,18 @@ namespace reigen::sdk {
 ArenaFile::ArenaFile(std::byte* base, uint32_t id, uint64_t bytes)
     : base_(base), id_(id), bytes_(bytes), blocks_(bytes) {}
 
-ArenaFile::~ArenaFile() { munmap(base_, bytes_); }
+ArenaFile::~ArenaFile() {
+  if (unpin_) unpin_();
+  munmap(base_, bytes_);
+}
+
+Result ArenaFile::PinOnce(const std::function<Result()>& pin, std::function<void()> unpin) {
+  const std::lock_guard lock(pin_mutex_);
+  if (unpin_) return Ok();
+  REIGEN_SDK_RETURN_IF_ERROR(pin());
+  unpin_ = std::move(unpin);
+  return Ok();
+}
 
 Result ArenaFile::MapAt(int fd, int flags, uint32_t id, uint64_t bytes,
                         std::shared_ptr<ArenaFile>* out) {

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -35,6 +36,8 @@ class ArenaFile {
   std::byte* base() const { return base_; }
   std::optional<uint64_t> Allocate(uint64_t bytes);
   void Free(uint64_t offset);
+  // Calls `pin` unless it has succeeded before; then `unpin` before the unmapping.
+  Result PinOnce(const std::function<Result()>& pin, std::function<void()> unpin);
 
  private:
   ArenaFile(std::byte* base, uint32_t id, uint64_t bytes);
@@ -46,6 +49,8 @@ class ArenaFile {
   const uint64_t bytes_;
   std::mutex mutex_;
   BlockAllocator blocks_;
+  std::mutex pin_mutex_;         // pinning takes long
+  std::function<void()> unpin_;  // empty: not pinned
 };
 
 // A part of a file, given back when destroyed.

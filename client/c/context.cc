@@ -18,7 +18,7 @@ Result Context::JoiningSession(std::shared_ptr<Session>* out) {
     REIGEN_SDK_RETURN_IF_ERROR(ReadEnvironment(&options));
     fork_guard::Arm();
     if (options.socket_path.empty()) {
-      job_ = std::make_shared<LocalJob>();
+      job_ = std::make_shared<LocalJob>(&devices_);
       nameless_ = NamelessCounter();
       return Ok();
     }
@@ -38,7 +38,7 @@ Result Context::Init() {
   if (joining_ == session) {
     joining_.reset();
     if (begun.ok()) {
-      job_ = std::make_shared<WorkerJob>(std::move(session), &user_memory_);
+      job_ = std::make_shared<WorkerJob>(std::move(session), &user_memory_, &devices_);
       nameless_ = NamelessCounter();
     }
   } else if (begun.ok() && job_ == nullptr) {

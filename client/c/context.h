@@ -20,6 +20,7 @@
 #include "client/c/result.h"
 #include "client/c/session.h"
 #include "client/c/user_memory.h"
+#include "client/cuda/devices.h"
 
 namespace reigen::sdk {
 
@@ -60,6 +61,7 @@ class Context {
   std::unordered_map<reigen_handle, Handle> handles_;
 
   UserMemory user_memory_;
+  cuda::Devices devices_;
 };
 
 }  // namespace reigen::sdk

@@ -1,9 +1,11 @@
 #include "client/c/local_job.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 #include <vector>
 
+#include "client/c/device_work.h"
 #include "runtime/reduce/scalar.h"
 
 namespace reigen::sdk {
@@ -34,11 +36,36 @@ void Run(const Request& request, const RequestTensor& tensor) {
 }  // namespace
 
 Result LocalJob::Submit(const std::shared_ptr<Operation>& operation) {
+  if (operation->request().device_kind == REIGEN_CUDA) {
+    REIGEN_SDK_RETURN_IF_ERROR(RunOnDevice(operation->request()));
+    operation->End({});
+    return Ok();
+  }
   for (const RequestTensor& tensor : operation->request().tensors) {
     Run(operation->request(), tensor);
   }
   operation->End({});
   return Ok();
+}
+
+// Through host memory: a job of one rank reduces nothing.
+Result LocalJob::RunOnDevice(const Request& request) {
+  std::vector<std::vector<std::byte>> memory;
+  std::vector<Payload> payloads(request.tensors.size());
+  for (size_t i = 0; i < payloads.size(); ++i) {
+    payloads[i].packed = memory.emplace_back(request.tensors[i].bytes).data();
+  }
+  std::unique_ptr<DeviceWork> work;
+  REIGEN_SDK_RETURN_IF_ERROR(DeviceWork::Start(*devices_, request, nullptr, &work));
+  REIGEN_SDK_RETURN_IF_ERROR(work->Fetch(request, payloads));
+  for (size_t i = 0; i < payloads.size(); ++i) {
+    if (request.kind != CollectiveKind::kAllreduce) break;
+    std::byte* const packed = payloads[i].packed;
+    const RequestTensor& tensor = request.tensors[i];
+    reduce::scalar::ScaleCopy(tensor.dtype, request.prescale, request.postscale, packed, packed,
+                              tensor.count);
+  }
+  return work->Deliver(request, payloads, Block());
 }
 
 Result LocalJob::Allocate(uint64_t bytes, Block* out) {

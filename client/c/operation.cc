@@ -13,6 +13,24 @@ void Operation::End(Completion completion) {
   state_.store(kEnded);
 }
 
+void Operation::StartStaging(std::unique_ptr<DeviceWork> work) {
+  device_work_ = std::move(work);
+  staging_.store(1);
+}
+
+void Operation::EndStaging() {
+  staging_.store(0);
+  FutexWakeAll(staging_);
+}
+
+Sleep Operation::WaitStaged(Time deadline) {
+  while (staging_.load() != 0) {
+    const Sleep sleep = FutexWait(staging_, 1, deadline);
+    if (sleep != Sleep::kWoken) return sleep;
+  }
+  return Sleep::kWoken;
+}
+
 void Operation::Finish() {
   uint32_t state = kEnded;
   if (state_.compare_exchange_strong(state, kFinishing)) {
@@ -28,6 +46,10 @@ void Operation::Finish() {
 }
 
 void Operation::CopyOut() {
+  if (device_work_ != nullptr) {
+    completion_.result = device_work_->Deliver(request_, payloads_, std::move(block_));
+    return;
+  }
   for (size_t i = 0; i < payloads_.size(); ++i) {
     const RequestTensor& tensor = request_.tensors[i];
     if (tensor.output == nullptr) continue;

@@ -1,5 +1,7 @@
 // One started operation: from enqueue until its result is in the caller's memory.
 //
+// CUDA tensors are fetched by the device thread first: until then it is in staging.
+//
 //   kPending --End--> kEnded --Finish--> kFinishing --> kDone
 //
 // Threads: End once, by the job under its lock; the rest from any. The first
@@ -16,18 +18,12 @@
 
 #include "client/c/arena.h"
 #include "client/c/completion_queue.h"
+#include "client/c/device_work.h"
+#include "client/c/futex.h"
 #include "client/c/request.h"
 #include "client/c/result.h"
 
 namespace reigen::sdk {
-
-// Where the worker finds and leaves a tensor.
-struct Payload {
-  uint32_t arena = local::kInlineArena;
-  uint64_t offset = 0;
-  std::byte* packed = nullptr;      // the same, here; null when inline
-  std::shared_ptr<ArenaFile> file;  // keeps the caller's shared memory mapped
-};
 
 class Operation {
  public:
@@ -39,7 +35,15 @@ class Operation {
   // Before it is published: by the thread that enqueues.
   std::vector<Payload>& payloads() { return payloads_; }
   void set_block(Block block) { block_ = std::move(block); }
+  const Block& block() const { return block_; }
   std::vector<uint32_t>& name_ids() { return name_ids_; }
+  // Its tensors are on a GPU: from now on in staging.
+  void StartStaging(std::unique_ptr<DeviceWork> work);
+  // By the device thread. The inputs are fetched to where the payloads say.
+  Result FetchInputs() { return device_work_->Fetch(request_, payloads_); }
+  void EndStaging();
+  // Until it is not in staging.
+  Sleep WaitStaged(Time deadline);
 
   bool ended() const { return state_.load() != kPending; }
   void End(Completion completion);
@@ -60,6 +64,8 @@ class Operation {
   std::vector<Payload> payloads_;  // one per tensor
   Block block_;
   std::vector<uint32_t> name_ids_;  // in use until the end, as request().names
+  std::unique_ptr<DeviceWork> device_work_;  // null: host memory
+  std::atomic<uint32_t> staging_{0};
   Completion completion_;
   std::atomic<uint32_t> state_{kPending};
 };

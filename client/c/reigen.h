@@ -19,6 +19,12 @@
  *     4096 bytes, UTF-8.
  *  8. An output whose elements overlap in memory (a stride of 0, sliding windows)
  *     is REIGEN_INVALID_ARGUMENT. Every other layout is handled, by a copy.
+ *  9. CUDA tensors: input and output are device addresses, all tensors of a group lie
+ *     on one device and have one stream. What was put on the stream before the
+ *     operation is waited for, without blocking the caller. When reigen_wait or
+ *     reigen_poll saw the end, work put on the stream from then on sees the result;
+ *     other streams have to wait for that one. Strides: any to be read; an output has
+ *     its elements without gaps (dimensions in any order).
  *
  * Outside a launcher (no REIGEN_SOCKET in the environment) init makes a job of
  * size 1 without daemons.
@@ -60,6 +66,8 @@ typedef enum reigen_dtype {
   REIGEN_BOOL = 9
 } reigen_dtype;
 
+typedef enum reigen_device_kind { REIGEN_HOST = 0, REIGEN_CUDA = 1 } reigen_device_kind;
+
 typedef enum reigen_op {
   REIGEN_AVERAGE = 0,
   REIGEN_SUM = 1,
@@ -82,7 +90,9 @@ typedef struct reigen_tensor {
   const int64_t* shape;         /* ndim entries, >= 0 */
   const int64_t* input_strides; /* ndim entries, in bytes, any sign; NULL: C-contiguous */
   const int64_t* output_strides;
-  int32_t device_kind;          /* 0: host memory */
+  int32_t device_kind;          /* reigen_device_kind */
+  int32_t device;               /* CUDA: ordinal among the visible ones; -1: whose memory it is */
+  uintptr_t stream;             /* CUDA: a CUstream; 0: the legacy default stream. See 9 */
 } reigen_tensor;
 
 typedef struct reigen_allreduce_options {

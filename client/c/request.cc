@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <span>
 #include <string_view>
@@ -21,7 +22,12 @@ std::string_view KindPrefix(CollectiveKind kind) {
   return "";
 }
 
-// Later versions of the struct are longer: the caller's own size is the step.
+// The struct as its first version had it; the fields after that are for CUDA tensors.
+constexpr size_t kFirstTensorBytes = 72;
+static_assert(offsetof(reigen_tensor, device) == 68);
+static_assert(offsetof(reigen_tensor, stream) == kFirstTensorBytes);
+
+// Other versions of the struct are longer or shorter: the caller's own size is the step.
 const reigen_tensor& TensorAt(const TensorsArgument& argument, size_t index) {
   const auto* base = reinterpret_cast<const std::byte*>(argument.tensors);
   return *reinterpret_cast<const reigen_tensor*>(base + index * argument.tensors->struct_size);
@@ -34,7 +40,7 @@ Result CheckArgument(const TensorsArgument& argument) {
                    std::to_string(local::kMaxGroupTensors) + " fit");
   }
   const size_t step = argument.tensors->struct_size;
-  if (step < sizeof(reigen_tensor) || step % alignof(reigen_tensor) != 0 || step > 4096) {
+  if (step < kFirstTensorBytes || step % alignof(reigen_tensor) != 0 || step > 4096) {
     return Invalid("reigen_tensor.struct_size is " + std::to_string(step) + ", expected " +
                    std::to_string(sizeof(reigen_tensor)));
   }
@@ -76,9 +82,6 @@ Result MakeTensor(const reigen_tensor& given, const std::string& name, bool read
   if (given.dtype < 0 || given.dtype >= kDataTypeCount) {
     return Invalid(name + ": unknown dtype " + std::to_string(given.dtype));
   }
-  if (given.device_kind != 0) {
-    return Invalid(name + ": unknown device kind " + std::to_string(given.device_kind));
-  }
   if (given.ndim < 0 || given.ndim > kMaxTensorDims ||
       (given.ndim > 0 && given.shape == nullptr)) {
     return Invalid(name + ": bad number of dimensions " + std::to_string(given.ndim));
@@ -109,7 +112,42 @@ Result MakeTensor(const reigen_tensor& given, const std::string& name, bool read
       return Invalid(name + ": the output's elements overlap in memory (an expanded view?): "
                             "it cannot hold a result");
     }
+    const auto range = static_cast<uint64_t>(out->out.end() - out->out.begin());
+    if (given.device_kind == REIGEN_CUDA && range != out->bytes) {
+      return Invalid(name + ": a CUDA output with gaps between its elements is not supported: "
+                            "use a contiguous one");
+    }
   }
+  return Ok();
+}
+
+// Where the tensors of the request lie: the same for all of them.
+Result SetDevice(const TensorsArgument& argument, const std::string& name, Request* out) {
+  for (size_t i = 0; i < argument.count; ++i) {
+    const reigen_tensor& given = TensorAt(argument, i);
+    if (given.device_kind != REIGEN_HOST && given.device_kind != REIGEN_CUDA) {
+      return Invalid(name + ": unknown device kind " + std::to_string(given.device_kind));
+    }
+    if (given.device_kind != argument.tensors->device_kind) {
+      return Invalid(name + ": tensors of one group lie in host memory and on CUDA devices");
+    }
+    if (given.device_kind == REIGEN_HOST) continue;
+    if (given.struct_size < sizeof(reigen_tensor)) {
+      return Invalid(name + ": reigen_tensor.struct_size is too small for a CUDA tensor");
+    }
+    if (given.device != argument.tensors->device) {
+      return Invalid(name + ": tensors of one group lie on CUDA devices " +
+                     std::to_string(argument.tensors->device) + " and " +
+                     std::to_string(given.device));
+    }
+    if (given.stream != argument.tensors->stream) {
+      return Invalid(name + ": tensors of one group have several CUDA streams");
+    }
+  }
+  out->device_kind = static_cast<uint8_t>(argument.tensors->device_kind);
+  if (out->device_kind == REIGEN_HOST) return Ok();
+  out->device = argument.tensors->device;
+  out->stream = argument.tensors->stream;
   return Ok();
 }
 
@@ -118,6 +156,7 @@ Result AddTensors(const TensorsArgument& argument, const std::string& request_na
                   bool writes, Request* out) {
   REIGEN_SDK_RETURN_IF_ERROR(CheckArgument(argument));
   REIGEN_SDK_RETURN_IF_ERROR(CheckName(request_name));
+  REIGEN_SDK_RETURN_IF_ERROR(SetDevice(argument, request_name, out));
   out->names.push_back(request_name);
   out->tensors.resize(argument.count);
   const std::string prefix(KindPrefix(out->kind));
@@ -141,7 +180,7 @@ Result AddTensors(const TensorsArgument& argument, const std::string& request_na
 const char* GivenName(const TensorsArgument& argument) {
   if (argument.name != nullptr) return argument.name;
   const bool one = argument.tensors != nullptr && argument.count == 1 &&
-                   argument.tensors->struct_size >= sizeof(reigen_tensor);
+                   argument.tensors->struct_size >= kFirstTensorBytes;
   return one ? argument.tensors->name : nullptr;
 }
 

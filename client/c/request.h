@@ -35,6 +35,9 @@ struct Request {
   double prescale = 1.0;
   double postscale = 1.0;
   int32_t root = 0;
+  uint8_t device_kind = REIGEN_HOST;
+  int32_t device = 0;     // CUDA: of all tensors
+  uintptr_t stream = 0;
   // The request's name, then those of the tensors; of a single tensor that has
   // the request's name only that one.
   std::vector<std::string> names;

@@ -48,7 +48,7 @@ class LocalJobTest : public testing::Test {
   reigen_tensor tensor_ = {.struct_size = sizeof(reigen_tensor), .name = nullptr, .input = in_,
                            .output = out_, .dtype = 0, .ndim = 0, .shape = nullptr,
                            .input_strides = nullptr, .output_strides = nullptr,
-                           .device_kind = 0};
+                           .device_kind = REIGEN_HOST, .device = 0, .stream = 0};
   reigen_allreduce_options options_ = {.struct_size = sizeof(reigen_allreduce_options),
                                        .op = REIGEN_AVERAGE, .process_set = 0, .prescale = 1.0,
                                        .postscale = 1.0};
@@ -94,8 +94,12 @@ TEST_F(LocalJobTest, RefusesWhatIsNoTensor) {
   dtype_ = 10;
   ExpectRefused("allreduce.x: unknown dtype 10");
   dtype_ = REIGEN_FLOAT32;
-  tensor_.device_kind = 1;
-  ExpectRefused("device kind 1");
+  tensor_.device_kind = 2;
+  ExpectRefused("device kind 2");
+  tensor_.device_kind = REIGEN_CUDA;
+  tensor_.struct_size = 72;
+  ExpectRefused("struct_size is too small for a CUDA tensor");
+  tensor_.struct_size = sizeof(tensor_);
   tensor_.device_kind = 0;
   tensor_.input = nullptr;
   ExpectRefused("allreduce.x: no input");

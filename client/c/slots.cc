@@ -39,6 +39,7 @@ std::vector<local::Slot> MakeSlots(Operation& operation) {
   head.request = operation.id();
   head.collective = static_cast<uint8_t>(request.kind);
   head.op = static_cast<uint8_t>(request.op);
+  head.device_kind = request.device_kind;
   head.tensor_count = static_cast<uint32_t>(request.tensors.size());
   head.root = request.root;
   head.prescale = request.prescale;

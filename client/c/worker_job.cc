@@ -26,11 +26,15 @@ Place PlaceOf(const local::EpochBegun& begun) {
 
 }  // namespace
 
-WorkerJob::WorkerJob(std::shared_ptr<Session> session, const UserMemory* user_memory)
+WorkerJob::WorkerJob(std::shared_ptr<Session> session, const UserMemory* user_memory,
+                     cuda::Devices* devices)
     : session_(std::move(session)),
       user_memory_(user_memory),
       place_(PlaceOf(session_->place())),
-      names_(local::kMaxNames) {}
+      names_(local::kMaxNames),
+      devices_(devices) {}
+
+WorkerJob::~WorkerJob() { device_thread_->Stop(); }
 
 Result WorkerJob::Allocate(uint64_t bytes, Block* out) {
   while (true) {
@@ -51,13 +55,17 @@ Result WorkerJob::Allocate(uint64_t bytes, Block* out) {
 
 Result WorkerJob::Submit(const std::shared_ptr<Operation>& operation) {
   if (session_->ended()) return session_->end_reason();
+  if (operation->request().device_kind == REIGEN_CUDA) return SubmitDevice(operation);
   REIGEN_SDK_RETURN_IF_ERROR(Stage(*operation));
-  return Send(operation);
+  const std::lock_guard order(submit_mutex_);
+  REIGEN_SDK_RETURN_IF_ERROR(TakeNamesLocked(*operation));
+  return PublishLocked(operation);
 }
 
 // Small: in the record. In reigen_alloc memory: where it is. False: needs a block.
 bool WorkerJob::StageWithoutBlock(const Operation& operation, const RequestTensor& tensor,
                                   Payload* payload) const {
+  if (operation.request().device_kind == REIGEN_CUDA) return tensor.count == 0;
   const bool single = operation.request().tensors.size() == 1;
   if (tensor.count == 0 || (single && tensor.bytes <= local::kInlineBytes)) return true;
   // The result is left where the output is; of a broadcast's root, the input.
@@ -111,6 +119,7 @@ Result WorkerJob::Stage(Operation& operation) {
     }
     operation.set_block(std::move(block));
   }
+  if (request.device_kind == REIGEN_CUDA) return Ok();
   for (size_t i = 0; i < request.tensors.size(); ++i) {
     const RequestTensor& tensor = request.tensors[i];
     if (payloads[i].packed == nullptr || tensor.input == nullptr) continue;
@@ -119,34 +128,77 @@ Result WorkerJob::Stage(Operation& operation) {
   return Ok();
 }
 
-Result WorkerJob::Send(const std::shared_ptr<Operation>& operation) {
-  const std::lock_guard order(submit_mutex_);
+// Taken at enqueue, also by a request that is sent later: a duplicate is found here.
+Result WorkerJob::TakeNamesLocked(Operation& operation) {
   Progress();  // names of requests that have just ended are free again
-  const std::vector<std::string>& names = operation->request().names;
+  const std::vector<std::string>& names = operation.request().names;
   std::vector<NameTable::Pinned> pinned;
   REIGEN_SDK_RETURN_IF_ERROR(names_.Pin(names, &pinned));
-  std::vector<uint32_t>& ids = operation->name_ids();
+  std::vector<uint32_t>& ids = operation.name_ids();
   for (const NameTable::Pinned& name : pinned) ids.push_back(name.id);
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (!pinned[i].is_new) continue;
+    Result sent = session_->submissions().DefineName(ids[i], names[i]);
+    if (sent.ok()) continue;
+    // The worker is gone, or takes no requests, which counts as the same: names
+    // that it may not know must not be used again.
+    session_->Break(sent.text);
+    return session_->end_reason();
+  }
+  return Ok();
+}
+
+Result WorkerJob::PublishLocked(const std::shared_ptr<Operation>& operation) {
   {
     // Before it is published: its completion may come at once.
     const std::lock_guard lock(pending_mutex_);
     pending_.emplace(operation->id(), operation);
   }
-  Result sent = Ok();
-  for (size_t i = 0; i < names.size() && sent.ok(); ++i) {
-    if (pinned[i].is_new) sent = session_->submissions().DefineName(ids[i], names[i]);
-  }
-  if (sent.ok()) sent = session_->submissions().Publish(MakeSlots(*operation));
+  Result sent = session_->submissions().Publish(MakeSlots(*operation));
   session_->submissions().WakeWorker();
   if (sent.ok()) {
     // Leave may have looked at what is pending for the last time: end it here.
     if (session_->ended()) Progress();
     return sent;
   }
-  // The worker is gone, or takes no requests, which counts as the same: names
-  // that it may not know must not be used again.
   session_->Break(sent.text);
   return session_->end_reason();
+}
+
+Result WorkerJob::SubmitDevice(const std::shared_ptr<Operation>& operation) {
+  std::unique_ptr<DeviceWork> work;
+  REIGEN_SDK_RETURN_IF_ERROR(
+      DeviceWork::Start(*devices_, operation->request(), device_thread_, &work));
+  REIGEN_SDK_RETURN_IF_ERROR(Stage(*operation));
+  if (operation->block().valid()) {
+    Result pinned = work->Pin(operation->block().file());
+    if (!pinned.ok()) return Fail(pinned.code, operation->request().name() + ": " + pinned.text);
+  }
+  {
+    const std::lock_guard order(submit_mutex_);
+    REIGEN_SDK_RETURN_IF_ERROR(TakeNamesLocked(*operation));
+  }
+  operation->StartStaging(std::move(work));
+  if (device_thread_->Post([this, operation] { SendFetched(operation); })) return Ok();
+  names_.Unpin(operation->name_ids());
+  return Fail(REIGEN_ABORTED, operation->request().name() + ": shut down, or no thread to be had");
+}
+
+// In the device thread. Failures are the operation's result.
+void WorkerJob::SendFetched(const std::shared_ptr<Operation>& operation) {
+  Result result = session_->ended() ? session_->end_reason() : operation->FetchInputs();
+  if (result.ok()) {
+    const std::lock_guard order(submit_mutex_);
+    result = PublishLocked(operation);
+    if (!result.ok()) Progress();  // the session has ended, and with it the operation
+  } else {
+    names_.Unpin(operation->name_ids());
+    Completion failed;
+    failed.request = operation->id();
+    failed.result = std::move(result);
+    operation->End(std::move(failed));
+  }
+  operation->EndStaging();
 }
 
 void WorkerJob::Progress() {
@@ -185,6 +237,8 @@ void WorkerJob::EndLocked(uint64_t id, Completion completion) {
 }
 
 Sleep WorkerJob::Wait(Operation& operation, Time deadline) {
+  const Sleep staged = operation.WaitStaged(deadline);
+  if (staged != Sleep::kWoken) return staged;
   while (true) {
     const uint32_t seen = session_->completions().head();
     Progress();
@@ -195,6 +249,8 @@ Sleep WorkerJob::Wait(Operation& operation, Time deadline) {
 }
 
 void WorkerJob::Leave() {
+  // What was enqueued before is sent, and no tensor is read after this.
+  device_thread_->Stop();
   session_->Leave();
   Progress();
 }

@@ -15,14 +15,18 @@
 #include "client/c/job.h"
 #include "client/c/name_table.h"
 #include "client/c/session.h"
+#include "client/c/task_thread.h"
 #include "client/c/user_memory.h"
+#include "client/cuda/devices.h"
 
 namespace reigen::sdk {
 
 class WorkerJob : public Job {
  public:
-  // `session` has begun. `user_memory` outlives the job.
-  WorkerJob(std::shared_ptr<Session> session, const UserMemory* user_memory);
+  // `session` has begun. `user_memory` and `devices` outlive the job.
+  WorkerJob(std::shared_ptr<Session> session, const UserMemory* user_memory,
+            cuda::Devices* devices);
+  ~WorkerJob() override;
 
   Place place() const override { return place_; }
   Result Submit(const std::shared_ptr<Operation>& operation) override;
@@ -35,7 +39,10 @@ class WorkerJob : public Job {
   Result Stage(Operation& operation);
   bool StageWithoutBlock(const Operation& operation, const RequestTensor& tensor,
                          Payload* payload) const;
-  Result Send(const std::shared_ptr<Operation>& operation);
+  Result SubmitDevice(const std::shared_ptr<Operation>& operation);
+  void SendFetched(const std::shared_ptr<Operation>& operation);
+  Result TakeNamesLocked(Operation& operation);
+  Result PublishLocked(const std::shared_ptr<Operation>& operation);
   void TakeCompletionsLocked();
   void EndLocked(uint64_t id, Completion completion);
 
@@ -43,6 +50,9 @@ class WorkerJob : public Job {
   const UserMemory* const user_memory_;
   const Place place_;
   NameTable names_;
+  cuda::Devices* const devices_;
+  // Fetches CUDA tensors and then sends their requests.
+  const std::shared_ptr<TaskThread> device_thread_ = std::make_shared<TaskThread>();
 
   std::mutex submit_mutex_;  // order of names and requests in the queue
   std::mutex pending_mutex_;

@@ -13,6 +13,10 @@
 namespace reigen::coordinator {
 namespace {
 
+// RequestSpec.device_kind
+constexpr uint32_t kHostDevice = 0;
+constexpr uint32_t kCudaDevice = 1;
+
 using control::RequestSpec;
 using control::TensorSpec;
 
@@ -65,7 +69,8 @@ std::string ShapeText(const TensorSpec& tensor) {
 }
 
 std::string DeviceText(const RequestSpec& spec) {
-  if (spec.device_kind() == 0) return "host memory";
+  if (spec.device_kind() == kHostDevice) return "host memory";
+  if (spec.device_kind() == kCudaDevice) return "CUDA device";
   return "device kind " + std::to_string(spec.device_kind());
 }
 
@@ -206,7 +211,7 @@ Status CheckSupported(const std::string& name, const RequestSpec& spec, int size
     return InvalidArgument(name + ": " + KindText(spec) + " of " +
                            std::to_string(spec.tensors_size()) + " tensors");
   }
-  if (spec.device_kind() != 0) {
+  if (spec.device_kind() > kCudaDevice) {
     return InvalidArgument(name + ": " + DeviceText(spec) + " is not supported");
   }
   if (allreduce && !IsValidOpNumber(spec.op())) return InvalidArgument(name + ": " + OpText(spec));

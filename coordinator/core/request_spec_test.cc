@@ -44,7 +44,7 @@ TEST(RequestSpecTest, EachFieldThatDiffersIsNamedWithRanksAndValues) {
   RequestSpec device = x;
   device.set_device_kind(1);
   EXPECT_EQ(Mismatch(x, device),
-            "x: ranks disagree on device: host memory on ranks 0,1; device kind 1 on rank 2");
+            "x: ranks disagree on device: host memory on ranks 0,1; CUDA device on rank 2");
   RequestSpec group = x;
   AddTensor(group, "y", {1}, DataType::kFloat32);
   EXPECT_EQ(Mismatch(x, group),

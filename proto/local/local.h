@@ -131,13 +131,18 @@ struct NameSlot {
   char bytes[108] = {};
 };
 
+// Where the trainer has its tensors. The worker sees the arena alone; it needs to know
+// so that ranks do not mix them.
+inline constexpr uint8_t kHostDevice = 0;
+inline constexpr uint8_t kCudaDevice = 1;
+
 struct RequestSlot {
   SlotKind kind = SlotKind::kRequest;
   uint32_t name = 0;           // of the request (the group), an id
   uint64_t request = 0;        // the trainer's, never used again in a session
   uint8_t collective = 0;      // CollectiveKind
   uint8_t op = 0;              // ReduceOp
-  uint8_t device_kind = 0;     // 0 = host memory
+  uint8_t device_kind = kHostDevice;
   uint8_t flags = 0;           // 0
   uint32_t tensor_count = 0;   // 0 for a barrier
   int32_t root = 0;            // broadcast: global rank

@@ -18,7 +18,7 @@ def built(path):
     raise FileNotFoundError("%s is not built" % path)
 
 
-def run_script(test, hosts, script, *arguments, limit_seconds=300):
+def run_script(test, hosts, script, *arguments, limit_seconds=300, libraries=None):
     """Every rank must print "ok", or every one "skipped": why is in the output."""
     environment = {
         name: value
@@ -28,6 +28,8 @@ def run_script(test, hosts, script, *arguments, limit_seconds=300):
     environment["PYTHONPATH"] = PACKAGE
     environment["REIGEN_LIBRARY"] = built("client/c/libreigen.so")
     environment["OMP_NUM_THREADS"] = "1"
+    if libraries is not None:
+        environment["LD_LIBRARY_PATH"] = libraries
     command = [built("client/cli/reigenrun/reigenrun"), *hosts, sys.executable]
     ran = subprocess.run(
         command + [os.path.join(PACKAGE, "tests", "ranks", script), *arguments],

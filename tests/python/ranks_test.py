@@ -1,8 +1,9 @@
 """The Python package between ranks, on one host and on two."""
 
+import os
 import unittest
 
-from rank_scripts import ONE_HOST, TWO_HOSTS, run_script
+from rank_scripts import ONE_HOST, TWO_HOSTS, built, run_script
 
 
 class DtypesTest(unittest.TestCase):
@@ -24,6 +25,18 @@ class ErrorsTest(unittest.TestCase):
 class OptimizerTest(unittest.TestCase):
     def test_c56_c57_equals_one_process(self):
         run_script(self, TWO_HOSTS, "optimizer.py")
+
+
+class CudaTest(unittest.TestCase):
+    """Over the fake driver."""
+
+    LIBRARIES = os.path.dirname(built("client/cuda/testing/libcuda.so.1"))
+
+    def test_cuda_tensors_on_one_host(self):
+        run_script(self, ONE_HOST, "cuda.py", libraries=self.LIBRARIES)
+
+    def test_cuda_tensors_on_two_hosts(self):
+        run_script(self, TWO_HOSTS, "cuda.py", libraries=self.LIBRARIES)
 
 
 class ProcessTest(unittest.TestCase):

@@ -25,7 +25,7 @@ Status CheckHead(const local::RequestSlot& slot) {
   if (!IsValidReduceOp(slot.op)) {
     return InvalidArgument("unknown reduction " + std::to_string(slot.op));
   }
-  if (slot.device_kind != 0) {
+  if (slot.device_kind > local::kCudaDevice) {
     return InvalidArgument("unknown kind of device " + std::to_string(slot.device_kind));
   }
   if (slot.flags != 0) return InvalidArgument("unknown flags " + std::to_string(slot.flags));

@@ -152,7 +152,7 @@ TEST_F(IntakeTest, AWrongFieldOfARequestFailsItOnly) {
       [](auto& r) { r.name = 2; },
       [](auto& r) { r.collective = 9; },
       [](auto& r) { r.op = 2; },
-      [](auto& r) { r.device_kind = 1; },
+      [](auto& r) { r.device_kind = 2; },
       [](auto& r) { r.flags = 1; },
       [](auto& r) { r.prescale = std::numeric_limits<double>::quiet_NaN(); },
       [](auto& r) { r.postscale = std::numeric_limits<double>::infinity(); },

@@ -45,7 +45,7 @@ void ReduceValues(const char* name, reigen_dtype dtype, reigen_op op, std::span<
                              .shape = &shape,
                              .input_strides = nullptr,
                              .output_strides = nullptr,
-                             .device_kind = 0};
+                             .device_kind = REIGEN_HOST, .device = 0, .stream = 0};
   const reigen_allreduce_options options{.struct_size = sizeof(reigen_allreduce_options),
                                          .op = op,
                                          .process_set = 0,
@@ -99,7 +99,7 @@ void Measure::Start(const Shape& shape, const Operation& operation) {
                                .shape = &count,
                                .input_strides = nullptr,
                                .output_strides = nullptr,
-                               .device_kind = 0};
+                               .device_kind = REIGEN_HOST, .device = 0, .stream = 0};
     if (operation.is_broadcast) {
       const reigen_broadcast_options options{.struct_size = sizeof(reigen_broadcast_options),
                                              .root_rank = kBroadcastRoot,

@@ -10,6 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "client/c/result.h"
+#include "client/cuda/driver_api.h"
+#include "client/cuda/load_driver.h"
 #include "runtime/base/child_process.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/base/version.h"
@@ -72,7 +75,11 @@ std::string CheckBuildText() {
   text += Row(has("reigen"), "the Python package reigen itself");
   text += "\nBetween processes of a host:\n" + Row(true, "shared memory");
   text += "\nBetween hosts:\n" + Row(true, "TCP") + Row(false, "RDMA");
-  text += "\nMemory of tensors:\n" + Row(true, "host") + Row(false, "CUDA");
+  text += "\nMemory of tensors:\n" + Row(true, "host");
+  sdk::cuda::DriverApi api;
+  const sdk::Result driver = sdk::cuda::LoadDriver(sdk::cuda::kDriverLibrary, &api);
+  text += Row(driver.ok(), "CUDA, through host memory" +
+                               (driver.ok() ? std::string() : " (" + driver.text + ")"));
   return text;
 }
 

@@ -1,14 +1,16 @@
-"""Operations on NumPy arrays, DLPack objects and buffers.
+"""Operations on NumPy arrays, CUDA arrays, DLPack objects and buffers.
 
 The result of a form without a final ``_`` is a NumPy array, or, where NumPy is
-not installed, a memoryview of the same shape.
+not installed, a memoryview of the same shape; of an array on a CUDA device, an
+array of the same library (its ``empty_like``).
 """
 
 import ctypes
+import sys
 
 from . import _library, _start
 from ._handles import synchronize
-from ._views import View, view_of
+from ._views import CUDA, View, view_of
 
 _FORMATS = {
     "uint8": "B",
@@ -41,8 +43,18 @@ def _input(obj):
     return view_of(obj)
 
 
+def _new_on_device(view):
+    library = sys.modules.get(type(view.owner).__module__.split(".")[0])
+    if not hasattr(library, "empty_like"):
+        raise ValueError("the library of this CUDA array has no empty_like: use the in-place form")
+    array = library.empty_like(view.owner)
+    return array, view_of(array)
+
+
 def _new_like(view):
     """A new object for a result, and its view."""
+    if view.device_kind == CUDA:
+        return _new_on_device(view)
     name = _NAME_OF_DTYPE[view.dtype]
     if name not in _FORMATS:
         raise ValueError("%s has no NumPy type: use the in-place form" % name)

@@ -44,6 +44,8 @@ class Tensor(ctypes.Structure):
         ("input_strides", _int64_p),
         ("output_strides", _int64_p),
         ("device_kind", ctypes.c_int32),
+        ("device", ctypes.c_int32),
+        ("stream", ctypes.c_size_t),
     ]
 
 

@@ -33,6 +33,11 @@ def _fill(tensor, source, target):
     """source and target: views of one shape and dtype."""
     if target.readonly:
         raise ValueError("the tensor is read-only: it cannot hold a result")
+    if source.device_kind != target.device_kind:
+        raise ValueError("input and output are not both in host memory, or on a CUDA device")
+    tensor.device_kind = target.device_kind
+    tensor.device = target.device
+    tensor.stream = target.stream
     ndim = len(source.shape)
     tensor.struct_size = ctypes.sizeof(_library.Tensor)
     tensor.dtype = source.dtype

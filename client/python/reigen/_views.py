@@ -1,15 +1,30 @@
-"""Where the elements of an object lie: NumPy arrays, objects with __dlpack__,
-objects with the buffer protocol. NumPy itself is not needed."""
+"""Where the elements of an object lie: NumPy arrays, objects with
+__cuda_array_interface__ (CuPy, Numba) or __dlpack__, objects with the buffer
+protocol. NumPy itself is not needed."""
 
 import ctypes
 
 from . import _library
 
 
-class View:
-    """A tensor in host memory. Strides are in bytes; None: C-contiguous."""
+# reigen_device_kind
+HOST = 0
+CUDA = 1
+ANY_DEVICE = -1
+_LEGACY_STREAM = 1  # CUDA's handle of the default stream that others wait for
 
-    __slots__ = ("pointer", "dtype", "shape", "strides", "readonly", "owner")
+
+class View:
+    """A tensor. Strides are in bytes; None: C-contiguous.
+
+    device_kind HOST, or CUDA: then device is its number (ANY_DEVICE: the memory tells)
+    and stream the CUstream that its contents are ready on.
+    """
+
+    __slots__ = (
+        "pointer", "dtype", "shape", "strides", "readonly", "owner",
+        "device_kind", "device", "stream",
+    )
 
     def __init__(self, pointer, dtype, shape, strides, readonly, owner):
         self.pointer = pointer
@@ -18,6 +33,16 @@ class View:
         self.strides = strides
         self.readonly = readonly
         self.owner = owner  # keeps the memory alive
+        self.device_kind = HOST
+        self.device = 0
+        self.stream = 0
+
+    def on_cuda(self, device, stream):
+        """The same, its pointer being one of a CUDA device."""
+        self.device_kind = CUDA
+        self.device = device
+        self.stream = stream
+        return self
 
 
 def view_of(obj):
@@ -25,6 +50,9 @@ def view_of(obj):
     interface = getattr(obj, "__array_interface__", None)
     if interface is not None and hasattr(obj, "dtype"):
         return _of_array(obj, interface)
+    interface = getattr(obj, "__cuda_array_interface__", None)
+    if interface is not None:
+        return _of_cuda_array(obj, interface)
     if hasattr(obj, "__dlpack__"):
         return _of_dlpack(obj)
     return _of_buffer(obj)
@@ -38,6 +66,26 @@ def _of_array(array, interface):
         raise ValueError("arrays of another byte order are not supported: %s" % array.dtype.str)
     pointer, readonly = interface["data"]
     return View(pointer, dtype, array.shape, interface["strides"], readonly, array)
+
+
+def _of_cuda_array(obj, interface):
+    typestr = interface["typestr"]
+    kind = {"b": "bool", "i": "int", "u": "uint", "f": "float"}.get(typestr[1])
+    name = kind if kind == "bool" else "%s%d" % (kind, 8 * int(typestr[2:]))
+    if typestr[0] == ">" or name not in _library.DTYPES:
+        raise ValueError("CUDA arrays of type %s are not supported" % typestr)
+    if interface.get("mask") is not None:
+        raise ValueError("masked CUDA arrays are not supported")
+    pointer, readonly = interface["data"]
+    view = View(
+        pointer,
+        _library.DTYPES[name],
+        tuple(interface["shape"]),
+        interface.get("strides"),
+        readonly,
+        obj,
+    )
+    return view.on_cuda(ANY_DEVICE, interface.get("stream") or _LEGACY_STREAM)
 
 
 # --- the buffer protocol --------------------------------------------------------
@@ -129,18 +177,21 @@ class _DLTensor(ctypes.Structure):
 
 
 _DL_HOST_DEVICES = (1, 3)  # kDLCPU, kDLCUDAHost
+_DL_CUDA_DEVICES = (2, 13)  # kDLCUDA, kDLCUDAManaged
 _DL_KINDS = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 6: "bool"}
 
 
 def _of_dlpack(obj):
-    capsule = obj.__dlpack__()
+    device_type = obj.__dlpack_device__()[0] if hasattr(obj, "__dlpack_device__") else 1
+    on_cuda = int(device_type) in _DL_CUDA_DEVICES
+    capsule = obj.__dlpack__(stream=_LEGACY_STREAM) if on_cuda else obj.__dlpack__()
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.argtypes = [ctypes.py_object, ctypes.c_char_p]
     get.restype = ctypes.c_void_p
     # The capsule stays ours: unconsumed, it frees the tensor when it is dropped.
     tensor = _DLTensor.from_address(get(capsule, b"dltensor"))
-    if tensor.device_type not in _DL_HOST_DEVICES:
-        raise ValueError("only tensors in host memory are supported")
+    if tensor.device_type not in _DL_HOST_DEVICES + _DL_CUDA_DEVICES:
+        raise ValueError("only tensors in host memory and on CUDA devices are supported")
     kind = _DL_KINDS.get(tensor.code)
     name = kind if kind == "bool" else "%s%d" % (kind, tensor.bits)
     if tensor.lanes != 1 or name not in _library.DTYPES:
@@ -151,4 +202,5 @@ def _of_dlpack(obj):
     if tensor.strides:
         strides = tuple(tensor.strides[d] * item for d in range(tensor.ndim))
     pointer = (tensor.data or 0) + tensor.byte_offset
-    return View(pointer, _library.DTYPES[name], shape, strides, False, (capsule, obj))
+    view = View(pointer, _library.DTYPES[name], shape, strides, False, (capsule, obj))
+    return view.on_cuda(tensor.device_id, _LEGACY_STREAM) if on_cuda else view

@@ -8,20 +8,20 @@ from .. import _life, _start
 from .._handles import synchronize
 from .._start import Average
 from ._allreduce import allreduce
-from ._tensors import inplace_view, input_view, new_like
+from ._tensors import after, inplace_view, input_view, new_like
 
 
 def broadcast_async(tensor, root_rank, name=None):
     """Starts a broadcast; synchronize() of the handle returns a new tensor."""
     result = new_like(tensor)
     pair = (input_view(tensor), input_view(result))
-    return _start.start_broadcast(name, [pair], root_rank, lambda: result)
+    return _start.start_broadcast(name, [pair], root_rank, after(pair[1:], result))
 
 
 def broadcast_async_(tensor, root_rank, name=None):
     """Starts a broadcast that replaces the tensor's elements."""
     view = inplace_view(tensor)
-    return _start.start_broadcast(name, [(view, view)], root_rank, lambda: tensor)
+    return _start.start_broadcast(name, [(view, view)], root_rank, after([view], tensor))
 
 
 def broadcast_(tensor, root_rank, name=None):

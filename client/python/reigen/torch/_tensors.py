@@ -3,7 +3,7 @@
 import torch
 
 from .. import _library
-from .._views import View
+from .._views import CUDA, View
 
 _DTYPES = {getattr(torch, name): number for name, number in _library.DTYPES.items()}
 
@@ -13,8 +13,8 @@ def _checked(tensor):
         raise ValueError("expected a torch tensor, got %s" % type(tensor).__name__)
     if tensor.layout != torch.strided:
         raise ValueError("sparse tensors are not supported: use to_dense()")
-    if tensor.device.type != "cpu":
-        raise ValueError("tensors on %s are not supported yet: use cpu()" % tensor.device)
+    if tensor.device.type not in ("cpu", "cuda"):
+        raise ValueError("tensors on %s are not supported: use cpu()" % tensor.device)
     if tensor.dtype not in _DTYPES:
         raise ValueError("tensors of %s are not supported" % tensor.dtype)
     return tensor
@@ -26,7 +26,11 @@ def _view(tensor):
     if not tensor.is_contiguous():
         item = tensor.element_size()
         strides = tuple(stride * item for stride in tensor.stride())
-    return View(tensor.data_ptr(), _DTYPES[tensor.dtype], shape, strides, False, tensor)
+    view = View(tensor.data_ptr(), _DTYPES[tensor.dtype], shape, strides, False, tensor)
+    if tensor.device.type == "cpu":
+        return view
+    stream = torch.cuda.current_stream(tensor.device)
+    return view.on_cuda(tensor.device.index, stream.cuda_stream)
 
 
 def input_view(tensor):
@@ -40,6 +44,20 @@ def inplace_view(tensor):
     if _checked(tensor).is_neg():
         raise ValueError("a lazily negated view cannot hold a result")
     return _view(tensor)
+
+
+def after(views, result):
+    """What synchronize() gives: the result, once the stream that is current by then
+    waits for the one that was when the operation started."""
+
+    def finish():
+        for device, stream in {(v.device, v.stream) for v in views if v.device_kind == CUDA}:
+            current = torch.cuda.current_stream(device)
+            if current.cuda_stream != stream:
+                current.wait_stream(torch.cuda.ExternalStream(stream, device=device))
+        return result
+
+    return finish
 
 
 def new_like(tensor):

@@ -1,0 +1,217 @@
+// Goal: CUDA tensors through the C interface, against a scripted worker and the fake
+// GPU: what the worker sees, what the caller's stream sees, and how faults end.
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "client/c/fake_worker.h"
+#include "client/c/reigen.h"
+#include "client/cuda/testing/fake_driver.h"
+#include "gtest/gtest.h"
+
+namespace reigen::sdk {
+namespace {
+
+class SdkCudaTest : public testing::Test {
+ protected:
+  ~SdkCudaTest() override {
+    reigen_shutdown();
+    unsetenv("REIGEN_SOCKET");
+    unsetenv("REIGEN_RANK");
+  }
+
+  // A worker that adds 100 to every float.
+  void Begin() {
+    FakeScript script;
+    script.on_request = [](FakeWorker& worker, const SeenRequest& seen) {
+      for (const local::TensorSlot& tensor : seen.tensors) {
+        auto* values = reinterpret_cast<float*>(worker.Memory(tensor));
+        for (uint64_t i = 0; i < tensor.count; ++i) values[i] += 100;
+      }
+      worker.Complete(seen.head.request);
+    };
+    Begin(std::move(script));
+  }
+  void Begin(FakeScript script) {
+    worker_ = std::make_unique<FakeWorker>(std::move(script));
+    worker_->SetEnvironment();
+    ASSERT_EQ(reigen_init(), REIGEN_OK) << reigen_last_error();
+  }
+
+  reigen_tensor Tensor(cuda::CuAddress memory, const int64_t* count, const char* name) {
+    reigen_tensor tensor = {};
+    tensor.struct_size = sizeof(tensor);
+    tensor.name = name;
+    tensor.input = reinterpret_cast<const void*>(memory);
+    tensor.output = reinterpret_cast<void*>(memory);
+    tensor.dtype = REIGEN_FLOAT32;
+    tensor.ndim = 1;
+    tensor.shape = count;
+    tensor.device_kind = REIGEN_CUDA;
+    tensor.stream = reinterpret_cast<uintptr_t>(stream_);
+    return tensor;
+  }
+  static reigen_status Start(const std::vector<reigen_tensor>& tensors, reigen_handle* handle) {
+    const reigen_allreduce_options options = {.struct_size = sizeof(reigen_allreduce_options),
+                                              .op = REIGEN_SUM, .process_set = 0,
+                                              .prescale = 1.0, .postscale = 1.0};
+    return reigen_allreduce_async(tensors.size() > 1 ? "g" : nullptr, tensors.data(),
+                                  tensors.size(), &options, handle);
+  }
+  static reigen_status Finish(reigen_handle handle) {
+    const reigen_status status = reigen_wait(handle, 10.0);
+    const std::string text = status == REIGEN_OK ? "" : reigen_last_error();
+    EXPECT_EQ(reigen_release(handle), REIGEN_OK);
+    last_ = text;
+    return status;
+  }
+
+  static inline std::string last_;
+  cuda::FakeDriver driver_;
+  cuda::CuStream stream_ = driver_.NewStream();
+  const int64_t two_ = 2;
+  std::unique_ptr<FakeWorker> worker_;
+};
+
+TEST_F(SdkCudaTest, AGroupGoesThroughTheArenaAndBackToTheCallersStream) {
+  Begin();
+  const cuda::CuAddress x = driver_.Allocate(8);
+  const cuda::CuAddress y = driver_.Allocate(8);
+  driver_.Write(x, {1, 2}, stream_);
+  driver_.Write(y, {3, 4}, stream_);
+  reigen_handle handle = 0;
+  ASSERT_EQ(Start({Tensor(x, &two_, "x"), Tensor(y, &two_, "y")}, &handle), REIGEN_OK);
+  EXPECT_EQ(Finish(handle), REIGEN_OK) << last_;
+  EXPECT_EQ(driver_.Read(x, 2, stream_), (std::vector<float>{101, 102}));
+  EXPECT_EQ(driver_.Read(y, 2, stream_), (std::vector<float>{103, 104}));
+  const auto seen = worker_->WaitForRequests(1)[0];
+  EXPECT_EQ(seen.head.device_kind, local::kCudaDevice);
+  EXPECT_NE(seen.tensors[0].arena, local::kInlineArena);
+}
+
+TEST_F(SdkCudaTest, TheArenaIsPinnedWhileItLives) {
+  Begin();
+  const cuda::CuAddress x = driver_.Allocate(8);
+  for (int i = 0; i < 3; ++i) {
+    reigen_handle handle = 0;
+    ASSERT_EQ(Start({Tensor(x, &two_, "x")}, &handle), REIGEN_OK);
+    EXPECT_EQ(Finish(handle), REIGEN_OK);
+  }
+  EXPECT_EQ(driver_.registered(), 1);
+  reigen_shutdown();
+  EXPECT_EQ(driver_.registered(), 0);
+}
+
+TEST_F(SdkCudaTest, ADuplicateIsFoundAtEnqueue) {
+  FakeScript silent;
+  silent.take_requests = false;
+  Begin(std::move(silent));
+  const cuda::CuAddress x = driver_.Allocate(8);
+  reigen_handle first = 0;
+  reigen_handle second = 0;
+  ASSERT_EQ(Start({Tensor(x, &two_, "x")}, &first), REIGEN_OK);
+  EXPECT_EQ(Start({Tensor(x, &two_, "x")}, &second), REIGEN_INVALID_ARGUMENT);
+  worker_->Die();
+  EXPECT_EQ(Finish(first), REIGEN_UNAVAILABLE);
+}
+
+TEST_F(SdkCudaTest, AFailedCopyBackIsTheOperationsResult) {
+  Begin();
+  const cuda::CuAddress x = driver_.Allocate(8);
+  reigen_handle handle = 0;
+  driver_.FailOnce("cuMemcpyHtoDAsync_v2", 304);
+  ASSERT_EQ(Start({Tensor(x, &two_, "x")}, &handle), REIGEN_OK);
+  EXPECT_EQ(Finish(handle), REIGEN_INTERNAL);
+  EXPECT_NE(last_.find("allreduce.x: CUDA device 0: cuMemcpyHtoDAsync"), std::string::npos);
+  ASSERT_EQ(Start({Tensor(x, &two_, "x")}, &handle), REIGEN_OK);
+  EXPECT_EQ(Finish(handle), REIGEN_OK);
+}
+
+TEST_F(SdkCudaTest, AWorkersDeathEndsWhatIsInFlight) {
+  FakeScript silent;
+  silent.on_request = nullptr;
+  Begin(std::move(silent));
+  const cuda::CuAddress x = driver_.Allocate(8);
+  reigen_handle handle = 0;
+  ASSERT_EQ(Start({Tensor(x, &two_, "x")}, &handle), REIGEN_OK);
+  worker_->WaitForRequests(1);
+  worker_->Die();
+  EXPECT_EQ(Finish(handle), REIGEN_UNAVAILABLE);
+}
+
+TEST_F(SdkCudaTest, ShutdownEndsWhatIsInFlight) {
+  FakeScript silent;
+  silent.on_request = nullptr;
+  Begin(std::move(silent));
+  const cuda::CuAddress x = driver_.Allocate(8);
+  reigen_handle handle = 0;
+  ASSERT_EQ(Start({Tensor(x, &two_, "x")}, &handle), REIGEN_OK);
+  reigen_shutdown();
+  EXPECT_EQ(Finish(handle), REIGEN_ABORTED);
+}
+
+TEST_F(SdkCudaTest, WhatCannotBeRunIsRefused) {
+  Begin();
+  const cuda::CuAddress x = driver_.Allocate(64);
+  reigen_handle handle = 0;
+  reigen_tensor tensor = Tensor(x, &two_, "x");
+  tensor.device = 7;
+  EXPECT_EQ(Start({tensor}, &handle), REIGEN_INVALID_ARGUMENT);
+  EXPECT_STREQ(reigen_last_error(),
+               "allreduce.x: no CUDA device 7: this process sees 2 (CUDA_VISIBLE_DEVICES)");
+  const int64_t gaps = 8;
+  tensor = Tensor(x, &two_, "x");
+  tensor.output_strides = &gaps;
+  EXPECT_EQ(Start({tensor}, &handle), REIGEN_INVALID_ARGUMENT);
+  reigen_tensor other = Tensor(x, &two_, "y");
+  other.device = 1;
+  EXPECT_EQ(Start({Tensor(x, &two_, "x"), other}, &handle), REIGEN_INVALID_ARGUMENT);
+  other = Tensor(x, &two_, "y");
+  other.device_kind = REIGEN_HOST;
+  EXPECT_EQ(Start({Tensor(x, &two_, "x"), other}, &handle), REIGEN_INVALID_ARGUMENT);
+  other = Tensor(x, &two_, "y");
+  other.stream = 0;
+  EXPECT_EQ(Start({Tensor(x, &two_, "x"), other}, &handle), REIGEN_INVALID_ARGUMENT);
+}
+
+TEST_F(SdkCudaTest, AJobOfOneRankScalesOnItsOwn) {
+  ASSERT_EQ(reigen_init(), REIGEN_OK);
+  const cuda::CuAddress x = driver_.Allocate(8);
+  driver_.Write(x, {1, 2}, stream_);
+  const reigen_allreduce_options options = {.struct_size = sizeof(reigen_allreduce_options),
+                                            .op = REIGEN_SUM, .process_set = 0,
+                                            .prescale = 3.0, .postscale = 1.0};
+  reigen_handle handle = 0;
+  reigen_tensor tensor = Tensor(x, &two_, "x");
+  tensor.device = -1;
+  ASSERT_EQ(reigen_allreduce_async(nullptr, &tensor, 1, &options, &handle), REIGEN_OK)
+      << reigen_last_error();
+  EXPECT_EQ(Finish(handle), REIGEN_OK);
+  EXPECT_EQ(driver_.Read(x, 2, stream_), (std::vector<float>{3, 6}));
+}
+
+// The last one: the process has lost its GPU then.
+TEST_F(SdkCudaTest, AStickyErrorFailsCudaTensorsWithItsNameAndNothingElse) {
+  Begin();
+  const cuda::CuAddress x = driver_.Allocate(8);
+  reigen_handle handle = 0;
+  driver_.FailOnce("cuMemcpyDtoHAsync_v2", cuda::kCuIllegalAddress);
+  ASSERT_EQ(Start({Tensor(x, &two_, "x")}, &handle), REIGEN_OK);
+  EXPECT_EQ(Finish(handle), REIGEN_UNAVAILABLE);
+  EXPECT_EQ(last_,
+            "allreduce.x: CUDA device 0: cuMemcpyDtoHAsync: CUDA_ERROR_ILLEGAL_ADDRESS "
+            "(an illegal memory access was encountered)");
+  EXPECT_EQ(Start({Tensor(x, &two_, "x")}, &handle), REIGEN_UNAVAILABLE);
+  EXPECT_EQ(reigen_last_error(), last_);
+  const int64_t twenty = 20;
+  std::vector<float> values(20, 1.0f);
+  reigen_tensor host = Tensor(0, &twenty, "x");
+  host.input = host.output = values.data();
+  host.device_kind = REIGEN_HOST;
+  ASSERT_EQ(Start({host}, &handle), REIGEN_OK);
+  EXPECT_EQ(Finish(handle), REIGEN_OK);
+  EXPECT_EQ(values[19], 101);
+}
+
+}  // namespace
+}  // namespace reigen::sdk

@@ -1,0 +1,70 @@
+// What the SDK uses of CUDA's driver API, as a table of functions, and the types in
+// it. Written down here, so that a build needs no toolkit and libreigen.so no libcuda:
+// the table is filled by dlopen (load_driver.h), or by the fake of the tests.
+#ifndef REIGEN_CLIENT_CUDA_DRIVER_API_H_
+#define REIGEN_CLIENT_CUDA_DRIVER_API_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace reigen::sdk::cuda {
+
+// cuda.h's, under its binary interface.
+using CuResult = int;          // 0: success
+using CuDevice = int;          // an ordinal among the visible devices
+using CuAddress = uint64_t;    // CUdeviceptr
+using CuContext = struct CuContextObject*;
+using CuStream = struct CuStreamObject*;  // null: the legacy default stream
+using CuEvent = struct CuEventObject*;
+
+inline constexpr CuResult kCuSuccess = 0;
+inline constexpr CuResult kCuInvalidValue = 1;
+inline constexpr CuResult kCuDeinitialized = 4;
+inline constexpr CuResult kCuNoDevice = 100;
+inline constexpr CuResult kCuIllegalAddress = 700;
+
+inline constexpr unsigned kCuStreamNonBlocking = 1;
+inline constexpr unsigned kCuEventBlockingSync = 1;
+inline constexpr unsigned kCuEventDisableTiming = 2;
+inline constexpr unsigned kCuHostRegisterPortable = 1;
+inline constexpr int kCuPointerDeviceOrdinal = 9;
+
+// X(member, symbol, parameters): `symbol` is what libcuda exports.
+#define REIGEN_CUDA_FUNCTIONS(X)                                                          \
+  X(init, cuInit, (unsigned flags))                                                       \
+  X(driver_version, cuDriverGetVersion, (int* version))                                   \
+  X(device_count, cuDeviceGetCount, (int* count))                                         \
+  X(device_get, cuDeviceGet, (CuDevice * device, int ordinal))                            \
+  X(primary_retain, cuDevicePrimaryCtxRetain, (CuContext * context, CuDevice device))     \
+  X(primary_release, cuDevicePrimaryCtxRelease_v2, (CuDevice device))                     \
+  X(push_context, cuCtxPushCurrent_v2, (CuContext context))                               \
+  X(pop_context, cuCtxPopCurrent_v2, (CuContext * context))                               \
+  X(priority_range, cuCtxGetStreamPriorityRange, (int* least, int* greatest))             \
+  X(stream_create, cuStreamCreateWithPriority,                                            \
+    (CuStream * stream, unsigned flags, int priority))                                    \
+  X(stream_destroy, cuStreamDestroy_v2, (CuStream stream))                                \
+  X(stream_wait_event, cuStreamWaitEvent, (CuStream stream, CuEvent event, unsigned flags)) \
+  X(stream_synchronize, cuStreamSynchronize, (CuStream stream))                           \
+  X(event_create, cuEventCreate, (CuEvent * event, unsigned flags))                       \
+  X(event_destroy, cuEventDestroy_v2, (CuEvent event))                                    \
+  X(event_record, cuEventRecord, (CuEvent event, CuStream stream))                        \
+  X(event_synchronize, cuEventSynchronize, (CuEvent event))                               \
+  X(host_register, cuMemHostRegister_v2, (void* memory, size_t bytes, unsigned flags))    \
+  X(host_unregister, cuMemHostUnregister, (void* memory))                                 \
+  X(copy_to_host, cuMemcpyDtoHAsync_v2,                                                   \
+    (void* to, CuAddress from, size_t bytes, CuStream stream))                            \
+  X(copy_to_device, cuMemcpyHtoDAsync_v2,                                                 \
+    (CuAddress to, const void* from, size_t bytes, CuStream stream))                      \
+  X(pointer_attribute, cuPointerGetAttribute, (void* value, int attribute, CuAddress address)) \
+  X(error_name, cuGetErrorName, (CuResult code, const char** name))                       \
+  X(error_text, cuGetErrorString, (CuResult code, const char** text))
+
+struct DriverApi {
+#define REIGEN_CUDA_MEMBER(member, symbol, parameters) CuResult(*member) parameters = nullptr;
+  REIGEN_CUDA_FUNCTIONS(REIGEN_CUDA_MEMBER)
+#undef REIGEN_CUDA_MEMBER
+};
+
+}  // namespace reigen::sdk::cuda
+
+#endif  // REIGEN_CLIENT_CUDA_DRIVER_API_H_

@@ -1,0 +1,251 @@
+// libcuda's interface, as far as the SDK and its tests use it, over FakeMachine.
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+
+#include "client/cuda/testing/fake_machine.h"
+
+using reigen::fake_cuda::Event;
+using reigen::fake_cuda::Machine;
+using reigen::fake_cuda::Stream;
+
+namespace reigen::fake_cuda {
+extern thread_local int contexts_pushed;
+}
+
+namespace {
+
+constexpr int kInvalidValue = 1;
+constexpr int kInvalidContext = 201;
+constexpr int kInvalidHandle = 400;
+
+int DeviceCount() {
+  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  if (visible == nullptr) return 2;
+  int count = *visible != '\0' ? 1 : 0;
+  for (; *visible != '\0'; ++visible) count += *visible == ',' ? 1 : 0;
+  return count;
+}
+
+// One call: under the lock, unless it is to fail.
+template <typename Call>
+int Run(const char* symbol, bool needs_context, Call call) {
+  Machine& machine = Machine::Get();
+  const std::lock_guard lock(machine.mutex());
+  const int code = machine.Enter(symbol, needs_context);
+  return code != 0 ? code : call(machine);
+}
+
+// As with a real driver, memory that is not page-locked is read or written before
+// the call returns.
+int StartCopy(Machine& machine, void* stream_handle, const void* host, void* to,
+              const void* from, size_t bytes) {
+  Stream* const stream = machine.StreamOf(stream_handle);
+  machine.Push(stream, [&machine, to, from, bytes] {
+    machine.Touch([=] { std::memcpy(to, from, bytes); });
+  });
+  if (!machine.Registered(host)) machine.RunTo(stream, stream->work.size());
+  return 0;
+}
+
+}  // namespace
+
+#define FAKE_CUDA extern "C" __attribute__((visibility("default"))) int
+
+FAKE_CUDA cuInit(unsigned) {
+  return Run("cuInit", false, [](Machine&) { return 0; });
+}
+
+FAKE_CUDA cuDriverGetVersion(int* version) {
+  *version = 13000;
+  return 0;
+}
+
+FAKE_CUDA cuDeviceGetCount(int* count) {
+  return Run("cuDeviceGetCount", false, [=](Machine&) {
+    *count = DeviceCount();
+    return 0;
+  });
+}
+
+FAKE_CUDA cuDeviceGet(int* device, int ordinal) {
+  return Run("cuDeviceGet", false, [=](Machine&) {
+    *device = ordinal;
+    return ordinal < DeviceCount() ? 0 : kInvalidValue;
+  });
+}
+
+FAKE_CUDA cuDevicePrimaryCtxRetain(void** context, int device) {
+  return Run("cuDevicePrimaryCtxRetain", false, [=](Machine& machine) {
+    *context = reinterpret_cast<char*>(&machine) + device;
+    return 0;
+  });
+}
+
+FAKE_CUDA cuDevicePrimaryCtxRelease_v2(int) { return 0; }
+
+FAKE_CUDA cuCtxPushCurrent_v2(void*) {
+  return Run("cuCtxPushCurrent_v2", false, [](Machine&) {
+    ++reigen::fake_cuda::contexts_pushed;
+    return 0;
+  });
+}
+
+FAKE_CUDA cuCtxPopCurrent_v2(void** context) {
+  *context = nullptr;
+  return reigen::fake_cuda::contexts_pushed-- > 0 ? 0 : kInvalidContext;
+}
+
+FAKE_CUDA cuCtxGetStreamPriorityRange(int* least, int* greatest) {
+  *least = 0;
+  *greatest = -5;
+  return Run("cuCtxGetStreamPriorityRange", true, [](Machine&) { return 0; });
+}
+
+FAKE_CUDA cuStreamCreateWithPriority(void** stream, unsigned, int) {
+  return Run("cuStreamCreateWithPriority", true, [=](Machine&) {
+    *stream = new Stream;
+    return 0;
+  });
+}
+
+FAKE_CUDA cuStreamDestroy_v2(void* stream) {
+  return Run("cuStreamDestroy_v2", true, [=](Machine& machine) {
+    auto* const fake = static_cast<Stream*>(stream);
+    machine.RunTo(fake, fake->work.size());
+    delete fake;
+    return 0;
+  });
+}
+
+FAKE_CUDA cuStreamSynchronize(void* stream) {
+  return Run("cuStreamSynchronize", true, [=](Machine& machine) {
+    Stream* const fake = machine.StreamOf(stream);
+    machine.RunTo(fake, fake->work.size());
+    return 0;
+  });
+}
+
+FAKE_CUDA cuStreamWaitEvent(void* stream, void* event, unsigned) {
+  return Run("cuStreamWaitEvent", true, [=](Machine& machine) {
+    const Event seen = *static_cast<Event*>(event);
+    if (seen.stream == nullptr) return 0;
+    machine.Push(machine.StreamOf(stream),
+                 [&machine, seen] { machine.RunTo(seen.stream, seen.position); });
+    return 0;
+  });
+}
+
+FAKE_CUDA cuEventCreate(void** event, unsigned) {
+  return Run("cuEventCreate", true, [=](Machine&) {
+    *event = new Event;
+    return 0;
+  });
+}
+
+FAKE_CUDA cuEventDestroy_v2(void* event) {
+  return Run("cuEventDestroy_v2", true, [=](Machine&) {
+    delete static_cast<Event*>(event);
+    return 0;
+  });
+}
+
+FAKE_CUDA cuEventRecord(void* event, void* stream) {
+  return Run("cuEventRecord", true, [=](Machine& machine) {
+    Stream* const fake = machine.StreamOf(stream);
+    *static_cast<Event*>(event) = {.stream = fake, .position = fake->work.size()};
+    return 0;
+  });
+}
+
+FAKE_CUDA cuEventSynchronize(void* event) {
+  return Run("cuEventSynchronize", true, [=](Machine& machine) {
+    const Event seen = *static_cast<Event*>(event);
+    if (seen.stream != nullptr) machine.RunTo(seen.stream, seen.position);
+    return 0;
+  });
+}
+
+FAKE_CUDA cuMemAlloc_v2(uint64_t* address, size_t bytes) {
+  return Run("cuMemAlloc_v2", true, [=](Machine& machine) {
+    *address = reinterpret_cast<uintptr_t>(machine.Allocate(bytes));
+    return *address != 0 ? 0 : 2;
+  });
+}
+
+FAKE_CUDA cuMemFree_v2(uint64_t address) {
+  return Run("cuMemFree_v2", true, [=](Machine& machine) {
+    return machine.Free(reinterpret_cast<void*>(address)) ? 0 : kInvalidValue;
+  });
+}
+
+FAKE_CUDA cuMemHostRegister_v2(void* memory, size_t bytes, unsigned) {
+  return Run("cuMemHostRegister_v2", true,
+             [=](Machine& machine) { return machine.Register(memory, bytes); });
+}
+
+FAKE_CUDA cuMemHostUnregister(void* memory) {
+  return Run("cuMemHostUnregister", true,
+             [=](Machine& machine) { return machine.Unregister(memory); });
+}
+
+FAKE_CUDA cuMemcpyDtoHAsync_v2(void* to, uint64_t from, size_t bytes, void* stream) {
+  return Run("cuMemcpyDtoHAsync_v2", true, [=](Machine& machine) {
+    if (!machine.OnDevice(from, bytes)) return kInvalidValue;
+    return StartCopy(machine, stream, to, to, reinterpret_cast<const void*>(from), bytes);
+  });
+}
+
+FAKE_CUDA cuMemcpyHtoDAsync_v2(uint64_t to, const void* from, size_t bytes, void* stream) {
+  return Run("cuMemcpyHtoDAsync_v2", true, [=](Machine& machine) {
+    if (!machine.OnDevice(to, bytes)) return kInvalidValue;
+    return StartCopy(machine, stream, from, reinterpret_cast<void*>(to), from, bytes);
+  });
+}
+
+FAKE_CUDA cuPointerGetAttribute(void* value, int, uint64_t address) {
+  return Run("cuPointerGetAttribute", false, [=](Machine& machine) {
+    *static_cast<int*>(value) = 0;
+    return machine.OnDevice(address, 1) ? 0 : kInvalidValue;
+  });
+}
+
+FAKE_CUDA cuGetErrorName(int code, const char** name) {
+  *name = code == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS" : "CUDA_ERROR_OF_THE_FAKE";
+  return 0;
+}
+
+FAKE_CUDA cuGetErrorString(int code, const char** text) {
+  *text = code == 700 ? "an illegal memory access was encountered" : "an injected fault";
+  return code == kInvalidHandle ? kInvalidValue : 0;
+}
+
+// --- for tests alone ------------------------------------------------------------
+
+FAKE_CUDA reigen_fake_cuda_fail(const char* symbol, int code, int skip) {
+  const std::lock_guard lock(Machine::Get().mutex());
+  Machine::Get().FailOnce(symbol, code, skip);
+  return 0;
+}
+
+FAKE_CUDA reigen_fake_cuda_mend() {
+  const std::lock_guard lock(Machine::Get().mutex());
+  Machine::Get().Mend();
+  return 0;
+}
+
+// Writes when the stream gets there, as a kernel of the trainer would.
+FAKE_CUDA reigen_fake_cuda_write(uint64_t to, const void* from, size_t bytes, void* stream) {
+  Machine& machine = Machine::Get();
+  const std::lock_guard lock(machine.mutex());
+  std::string held(static_cast<const char*>(from), bytes);
+  machine.Push(machine.StreamOf(stream), [&machine, to, held] {
+    machine.Touch([&] { std::memcpy(reinterpret_cast<void*>(to), held.data(), held.size()); });
+  });
+  return 0;
+}
+
+FAKE_CUDA reigen_fake_cuda_registered() {
+  const std::lock_guard lock(Machine::Get().mutex());
+  return static_cast<int>(Machine::Get().registered());
+}

@@ -1,0 +1,69 @@
+#include "client/cuda/testing/fake_driver.h"
+
+#include <dlfcn.h>
+
+#include "client/cuda/load_driver.h"
+#include "runtime/base/check.h"
+
+namespace reigen::sdk::cuda {
+namespace {
+
+template <typename Function>
+Function Find(void* library, const char* symbol) {
+  void* const address = dlsym(library, symbol);
+  REIGEN_CHECK(address != nullptr, "this libcuda is not the fake");
+  return reinterpret_cast<Function>(address);
+}
+
+}  // namespace
+
+FakeDriver::FakeDriver() {
+  REIGEN_CHECK(LoadDriver(kDriverLibrary, &api_).ok(), "LD_LIBRARY_PATH has no fake");
+  library_ = dlopen(kDriverLibrary, RTLD_NOW);
+  CuContext context = nullptr;
+  REIGEN_CHECK(api_.primary_retain(&context, 0) == kCuSuccess);
+  REIGEN_CHECK(api_.push_context(context) == kCuSuccess);
+}
+
+FakeDriver::~FakeDriver() {
+  Mend();
+  CuContext context = nullptr;
+  api_.pop_context(&context);
+}
+
+CuStream FakeDriver::NewStream() {
+  CuStream stream = nullptr;
+  REIGEN_CHECK(api_.stream_create(&stream, 0, 0) == kCuSuccess);
+  return stream;
+}
+
+CuAddress FakeDriver::Allocate(size_t bytes) {
+  CuAddress address = 0;
+  REIGEN_CHECK(Find<CuResult (*)(CuAddress*, size_t)>(library_, "cuMemAlloc_v2")(&address, bytes) ==
+               kCuSuccess);
+  return address;
+}
+
+void FakeDriver::Write(CuAddress to, const std::vector<float>& values, CuStream stream) {
+  Find<int (*)(CuAddress, const void*, size_t, CuStream)>(library_, "reigen_fake_cuda_write")(
+      to, values.data(), values.size() * sizeof(float), stream);
+}
+
+std::vector<float> FakeDriver::Read(CuAddress from, size_t count, CuStream stream) {
+  std::vector<float> values(count);
+  REIGEN_CHECK(api_.copy_to_host(values.data(), from, count * sizeof(float), stream) == kCuSuccess);
+  REIGEN_CHECK(api_.stream_synchronize(stream) == kCuSuccess);
+  return values;
+}
+
+void FakeDriver::FailOnce(const char* symbol, CuResult code, int skip) {
+  Find<int (*)(const char*, int, int)>(library_, "reigen_fake_cuda_fail")(symbol, code, skip);
+}
+
+void FakeDriver::Mend() { Find<int (*)()>(library_, "reigen_fake_cuda_mend")(); }
+
+int FakeDriver::registered() {
+  return Find<int (*)()>(library_, "reigen_fake_cuda_registered")();
+}
+
+}  // namespace reigen::sdk::cuda

@@ -1,0 +1,38 @@
+// A trainer's own CUDA in tests over the fake libcuda.so.1, which the dynamic linker
+// must find (LD_LIBRARY_PATH).
+#ifndef REIGEN_CLIENT_CUDA_TESTING_FAKE_DRIVER_H_
+#define REIGEN_CLIENT_CUDA_TESTING_FAKE_DRIVER_H_
+
+#include <cstddef>
+#include <vector>
+
+#include "client/cuda/driver_api.h"
+
+namespace reigen::sdk::cuda {
+
+class FakeDriver {
+ public:
+  FakeDriver();   // device 0's context is current in this thread
+  ~FakeDriver();  // no fault is left
+  FakeDriver(const FakeDriver&) = delete;
+  FakeDriver& operator=(const FakeDriver&) = delete;
+
+  const DriverApi& api() const { return api_; }
+  CuStream NewStream();
+  CuAddress Allocate(size_t bytes);
+  // What a kernel on `stream` would do; nothing waits for it.
+  void Write(CuAddress to, const std::vector<float>& values, CuStream stream);
+  // The memory once `stream` has done its work.
+  std::vector<float> Read(CuAddress from, size_t count, CuStream stream);
+  void FailOnce(const char* symbol, CuResult code, int skip = 0);
+  void Mend();
+  int registered();
+
+ private:
+  void* library_ = nullptr;
+  DriverApi api_;
+};
+
+}  // namespace reigen::sdk::cuda
+
+#endif  // REIGEN_CLIENT_CUDA_TESTING_FAKE_DRIVER_H_

@@ -1,0 +1,68 @@
+// The state of the fake CUDA: memory of a GPU that is host memory nobody may touch
+// from outside, and streams whose work is done as late as possible: when somebody
+// waits for it. So a wait that was left out is a wrong result, every time.
+//
+// Threads: any; one lock around every call.
+#ifndef REIGEN_CLIENT_CUDA_TESTING_FAKE_MACHINE_H_
+#define REIGEN_CLIENT_CUDA_TESTING_FAKE_MACHINE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace reigen::fake_cuda {
+
+struct Stream {
+  std::vector<std::function<void()>> work;
+  size_t done = 0;
+};
+
+struct Event {
+  Stream* stream = nullptr;  // null: not recorded
+  size_t position = 0;
+};
+
+class Machine {
+ public:
+  static Machine& Get();
+
+  std::recursive_mutex& mutex() { return mutex_; }
+  // The result of a call that would succeed.
+  int Enter(const char* symbol, bool needs_context);
+  // From the call after `skip` more on. From 700 on errors are sticky.
+  void FailOnce(const char* symbol, int code, int skip);
+  void Mend();
+
+  Stream* StreamOf(void* handle);
+  void Push(Stream* stream, std::function<void()> work);
+  void RunTo(Stream* stream, size_t position);
+
+  void* Allocate(size_t bytes);
+  bool Free(void* memory);
+  int Register(void* memory, size_t bytes);
+  int Unregister(void* memory);
+  bool Registered(const void* memory) const;
+  size_t registered() const { return registered_.size(); }
+  bool OnDevice(uint64_t address, size_t bytes) const;
+  // Device memory may be touched while it runs.
+  void Touch(const std::function<void()>& work);
+
+ private:
+  std::recursive_mutex mutex_;
+  std::string fail_symbol_;
+  int fail_code_ = 0;
+  int fail_skip_ = 0;
+  int sticky_ = 0;
+  Stream legacy_;
+  std::map<uintptr_t, size_t> memory_;
+  std::map<uintptr_t, size_t> registered_;
+  int touching_ = 0;
+};
+
+}  // namespace reigen::fake_cuda
+
+#endif  // REIGEN_CLIENT_CUDA_TESTING_FAKE_MACHINE_H_

@@ -1,0 +1,122 @@
+"""CUDA tensors between ranks, on the fake GPU, where everything that nobody waits for
+has not happened.
+
+Run: LD_LIBRARY_PATH=<the fake's folder> reigenrun -np 3 /usr/bin/python3 cuda.py
+"""
+
+import fake_gpu
+import numpy as np
+import torch
+
+import reigen
+import reigen.torch as hvd
+
+
+def check_arrays(rank, size):
+    stream = fake_gpu.new_stream()
+    for dtype in ("float32", "float64", "float16", "int32", "int64", "uint8", "bool"):
+        for count in (1, 7, 1000, 70000):
+            rows = np.arange(size * count).reshape(size, count) % 5 // (4 if dtype == "bool" else 1)
+            rows = rows.astype(dtype)
+            op = reigen.Max if dtype == "bool" else reigen.Sum
+            expected = rows.max(0) if dtype == "bool" else rows.sum(0, dtype=dtype)
+            array = fake_gpu.Array(rows[rank], stream)
+            name = "%s.%d" % (dtype, count)
+            assert reigen.allreduce_(array, op=op, name=name) is array
+            assert np.array_equal(array.values(), expected), name
+            fresh = fake_gpu.Array(rows[rank], stream)
+            result = reigen.allreduce(fresh, op=op, name=name)
+            assert isinstance(result, fake_gpu.Array)
+            assert np.array_equal(result.values(), expected), name
+            assert np.array_equal(fresh.values(), rows[rank]), name
+
+
+def check_more(rank, size):
+    stream = fake_gpu.new_stream()
+    values = np.full((4, 6), rank, "float32")
+    array = fake_gpu.Array(values, stream)
+    reigen.broadcast_(array, 1, name="b")
+    assert np.array_equal(array.values(), np.full((4, 6), 1)), "broadcast"
+    several = [fake_gpu.Array(values[: n + 1], stream) for n in range(4)]
+    reigen.grouped_allreduce_(several, op=reigen.Sum, name="g")
+    total = sum(range(size))
+    for n, one in enumerate(several):
+        assert np.array_equal(one.values(), np.full((n + 1, 6), total)), "group"
+    # Transposed on one rank alone: elements meet by their place in the shape.
+    rows = np.arange(6, dtype="float32").reshape(2, 3)
+    if rank == 0:
+        mine = fake_gpu.Array(np.ascontiguousarray(rows.T), stream, (4, 8), (2, 3))
+    else:
+        mine = fake_gpu.Array(rows, stream)
+    reigen.allreduce_(mine, op=reigen.Sum, name="t")
+    expected = rows.T * size if rank == 0 else rows * size
+    assert np.array_equal(mine.values(), expected), "strided"
+    # Many at once, in flight together.
+    many = [fake_gpu.Array(np.full(n + 1, rank, "int32"), stream) for n in range(50)]
+    handles = [
+        reigen.allreduce_async_(one, op=reigen.Sum, name="m%d" % n) for n, one in enumerate(many)
+    ]
+    for n, handle in enumerate(handles):
+        assert reigen.synchronize(handle) is many[n]
+        assert np.array_equal(many[n].values(), np.full(n + 1, total))
+
+
+def check_torch(rank, size):
+    fake_gpu.Streams.install()
+    first = fake_gpu.FakeStream(fake_gpu.new_stream())
+    second = fake_gpu.FakeStream(fake_gpu.new_stream())
+    fake_gpu.Streams.current = first
+    tensor = fake_gpu.CudaTensor.make(torch.full((3, 5), float(rank)))
+    handle = hvd.allreduce_async_(tensor, op=hvd.Sum, name="torch")
+    # Another stream is current when it is waited for.
+    fake_gpu.Streams.current = second
+    assert hvd.synchronize(handle) is tensor
+    assert np.array_equal(tensor.on_device(second.cuda_stream), np.full((3, 5), sum(range(size))))
+
+
+def check_mixed(rank):
+    stream = fake_gpu.new_stream()
+    values = np.ones(9, "float32")
+    mine = fake_gpu.Array(values, stream) if rank == 1 else values
+    try:
+        reigen.allreduce_(mine, name="mixed")
+    except reigen.HorovodInternalError as error:
+        assert "host memory on rank" in str(error), error
+        assert "CUDA device on rank 1" in str(error), error
+    else:
+        raise AssertionError("ranks with tensors in other places were not refused")
+
+
+def check_fault(rank, size):
+    """A GPU's fault on one rank: its tensors fail, those in host memory go on."""
+    stream = fake_gpu.new_stream()
+    if rank == 0:
+        array = fake_gpu.Array(np.ones(9, "float32"), stream)
+        fake_gpu.cuda.reigen_fake_cuda_fail(b"cuMemcpyDtoHAsync_v2", 700, 0)
+        for _ in range(2):
+            try:
+                reigen.allreduce_(array, name="fault")
+            except reigen.HorovodInternalError as error:
+                assert "allreduce.fault: CUDA device 0" in str(error), error
+                assert "CUDA_ERROR_ILLEGAL_ADDRESS" in str(error), error
+            else:
+                raise AssertionError("a sticky error was not seen")
+    total = reigen.allreduce(np.ones(3, "float32"), op=reigen.Sum, name="after")
+    assert np.array_equal(total, np.full(3, size))
+
+
+def main():
+    fake_gpu.begin()
+    hvd.init()
+    rank, size = hvd.rank(), hvd.size()
+    check_arrays(rank, size)
+    check_more(rank, size)
+    check_torch(rank, size)
+    check_mixed(rank)
+    check_fault(rank, size)
+    hvd.shutdown()
+    print("ok")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,133 @@
+"""Arrays on the fake GPU of client/cuda/testing, as CuPy and torch would show them."""
+
+import ctypes
+
+import numpy as np
+import torch
+
+cuda = ctypes.CDLL("libcuda.so.1")
+for function in (cuda.reigen_fake_cuda_write, cuda.cuMemcpyDtoHAsync_v2):
+    function.restype = ctypes.c_int
+cuda.cuMemAlloc_v2.argtypes = [ctypes.POINTER(ctypes.c_uint64), ctypes.c_size_t]
+cuda.reigen_fake_cuda_write.argtypes = [
+    ctypes.c_uint64, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p,
+]
+cuda.cuMemcpyDtoHAsync_v2.argtypes = [
+    ctypes.c_void_p, ctypes.c_uint64, ctypes.c_size_t, ctypes.c_void_p,
+]
+cuda.cuStreamSynchronize.argtypes = [ctypes.c_void_p]
+cuda.cuStreamWaitEvent.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint]
+cuda.cuEventRecord.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+
+
+def call(code):
+    assert code == 0, code
+
+
+def begin():
+    """This thread uses device 0, as a framework's would."""
+    context = ctypes.c_void_p()
+    call(cuda.cuInit(0))
+    call(cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0))
+    call(cuda.cuCtxPushCurrent_v2(context))
+
+
+def new_stream():
+    stream = ctypes.c_void_p()
+    call(cuda.cuStreamCreateWithPriority(ctypes.byref(stream), 0, 0))
+    return stream.value
+
+
+def put(pointer, array, stream):
+    """What a kernel does later: nothing has happened when this returns."""
+    array = np.ascontiguousarray(array)
+    call(cuda.reigen_fake_cuda_write(pointer, array.ctypes.data, array.nbytes, stream))
+
+
+def get(pointer, shape, dtype, stream):
+    """What a kernel on the stream would see now."""
+    array = np.empty(shape, dtype)
+    call(cuda.cuMemcpyDtoHAsync_v2(array.ctypes.data, pointer, array.nbytes, stream))
+    call(cuda.cuStreamSynchronize(stream))
+    return array
+
+
+def allocate(nbytes):
+    pointer = ctypes.c_uint64()
+    call(cuda.cuMemAlloc_v2(ctypes.byref(pointer), max(nbytes, 1)))
+    return pointer.value
+
+
+class Array:
+    """A CUDA array: values are there once the stream has got to them."""
+
+    def __init__(self, values, stream, strides=None, shape=None):
+        self.dtype = values.dtype
+        self.stored = values.shape
+        self.shape = shape or values.shape
+        self.strides = strides
+        self.stream = stream
+        self.pointer = allocate(values.nbytes)
+        put(self.pointer, values, stream)
+
+    @property
+    def __cuda_array_interface__(self):
+        return {
+            "shape": self.shape,
+            "typestr": self.dtype.str,
+            "data": (self.pointer, False),
+            "strides": self.strides,
+            "version": 3,
+            "stream": self.stream,
+        }
+
+    def values(self):
+        return get(self.pointer, self.stored, self.dtype, self.stream)
+
+
+def empty_like(array):
+    return Array(np.zeros(array.shape, array.dtype), array.stream)
+
+
+class FakeStream:
+    """torch.cuda.Stream, as far as reigen.torch uses it."""
+
+    def __init__(self, handle):
+        self.cuda_stream = handle
+
+    def wait_stream(self, other):
+        event = ctypes.c_void_p()
+        call(cuda.cuEventCreate(ctypes.byref(event), 0))
+        call(cuda.cuEventRecord(event, other.cuda_stream))
+        call(cuda.cuStreamWaitEvent(self.cuda_stream, event, 0))
+
+
+class Streams:
+    """In place of torch.cuda's: what is current."""
+
+    current = None
+
+    @classmethod
+    def install(cls):
+        torch.cuda.current_stream = lambda device=None: cls.current
+        torch.cuda.ExternalStream = lambda handle, device=None: FakeStream(handle)
+
+
+class CudaTensor(torch.Tensor):
+    """A torch tensor that says it lies on cuda:0, and whose memory does."""
+
+    @staticmethod
+    def make(values):
+        tensor = torch.Tensor._make_subclass(CudaTensor, values)
+        tensor.memory = Array(values.numpy(), Streams.current.cuda_stream)
+        return tensor
+
+    @property
+    def device(self):
+        return torch.device("cuda", 0)
+
+    def data_ptr(self):
+        return self.memory.pointer
+
+    def on_device(self, stream):
+        return get(self.memory.pointer, tuple(self.shape), self.memory.dtype, stream)
