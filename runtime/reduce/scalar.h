@@ -26,6 +26,9 @@ inline constexpr uint64_t kFloat64Nan = 0x7ff8000000000000;
 constexpr float Canonical(float v) { return v != v ? std::bit_cast<float>(kFloat32Nan) : v; }
 constexpr double Canonical(double v) { return v != v ? std::bit_cast<double>(kFloat64Nan) : v; }
 
+constexpr bool SignBit(float v) { return std::bit_cast<uint32_t>(v) >> 31 != 0; }
+constexpr bool SignBit(double v) { return std::bit_cast<uint64_t>(v) >> 63 != 0; }
+
 constexpr float BFloat16ToFloat(uint16_t half) {
   return std::bit_cast<float>(static_cast<uint32_t>(half) << 16);
 }
