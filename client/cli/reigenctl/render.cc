@@ -94,14 +94,20 @@ std::string RankTable(const control::JobStatus& status) {
   return Table(rows);
 }
 
+// "rank 3", "ranks 1,2"
+std::string CountedRanks(const google::protobuf::RepeatedField<int32_t>& ranks) {
+  return (ranks.size() == 1 ? "rank " : "ranks ") + Ranks(ranks);
+}
+
 std::string AwaitedText(const control::JobStatus& status) {
   if (status.awaited_size() == 0) return "  nothing is awaited\n";
   std::string text;
   for (const control::AwaitedStatus& awaited : status.awaited()) {
     text += "  " + awaited.name() + ": awaited for " + SecondsText(awaited.seconds()) +
-            " from rank " + Ranks(awaited.missing_ranks()) + " on " +
-            JoinStrings(awaited.missing_hosts()) + " (" + awaited.why() + "); rank " +
-            Ranks(awaited.have_ranks()) + " has it\n";
+            " from " + CountedRanks(awaited.missing_ranks()) + " on " +
+            JoinStrings(awaited.missing_hosts()) + " (" + awaited.why() + "); " +
+            CountedRanks(awaited.have_ranks()) +
+            (awaited.have_ranks_size() == 1 ? " has it\n" : " have it\n");
   }
   return text;
 }

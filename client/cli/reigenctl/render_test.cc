@@ -58,7 +58,7 @@ TEST(RenderTest, TheTextSaysWhoIsThereAndWhatIsAwaited) {
             "  3      1     ended with code 7  2.5 s ago\n"
             "  2      1     member             2.5 s ago\n"
             "\n"
-            "  layer/w: awaited for 3.2 s from rank 1,2 on alpha, b (not enqueued there); rank 0 "
+            "  layer/w: awaited for 3.2 s from ranks 1,2 on alpha, b (not enqueued there); rank 0 "
             "has it\n");
 }
 
