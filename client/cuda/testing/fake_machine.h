@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -37,6 +38,9 @@ class Machine {
   void FailOnce(const char* symbol, int code, int skip);
   void Mend();
 
+  // Those that nobody destroys are the machine's, as a real driver's are.
+  std::map<void*, std::unique_ptr<Stream>>& streams() { return streams_; }
+  std::map<void*, std::unique_ptr<Event>>& events() { return events_; }
   Stream* StreamOf(void* handle);
   void Push(Stream* stream, std::function<void()> work);
   void RunTo(Stream* stream, size_t position);
@@ -58,6 +62,8 @@ class Machine {
   int fail_skip_ = 0;
   int sticky_ = 0;
   Stream legacy_;
+  std::map<void*, std::unique_ptr<Stream>> streams_;
+  std::map<void*, std::unique_ptr<Event>> events_;
   std::map<uintptr_t, size_t> memory_;
   std::map<uintptr_t, size_t> registered_;
   int touching_ = 0;
