@@ -32,23 +32,6 @@ def read(path):
         return stream.read()
 
 
-def descendants(leader):
-    children = {}
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            try:
-                fields = read("/proc/%s/stat" % name).rpartition(")")[2].split()
-            except (FileNotFoundError, ProcessLookupError):
-                continue
-            children.setdefault(int(fields[1]), []).append(int(name))
-    found, waiting = [], [leader]
-    while waiting:
-        below = children.get(waiting.pop(), [])
-        found += below
-        waiting += below
-    return found
-
-
 class Use:
     """Seconds of CPU, to the nanosecond and not in ticks, and wakeups, of processes."""
 
@@ -73,7 +56,7 @@ class C39IdleTest(jobs.JobCase):
         reference = subprocess.Popen([jobs.PYTHON, "-c", REFERENCE])
         try:
             time.sleep(0.5)
-            members = [job.pid] + descendants(job.pid)
+            members = [job.pid] + jobs.descendants(job.pid)
             # The launcher, its coordinator, guard, worker, four trainers.
             self.assertGreaterEqual(len(members), 8)
             job_before, reference_before = Use(members), Use([reference.pid])

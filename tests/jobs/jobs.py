@@ -13,6 +13,25 @@ def trainer(name, *arguments):
     return [PYTHON, os.path.join(FOLDER, "trainers", name)] + list(arguments)
 
 
+def descendants(leader):
+    """Process ids below it."""
+    children = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                with open("/proc/%s/stat" % name) as stream:
+                    fields = stream.read().rpartition(")")[2].split()
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            children.setdefault(int(fields[1]), []).append(int(name))
+    found, waiting = [], [leader]
+    while waiting:
+        below = children.get(waiting.pop(), [])
+        found += below
+        waiting += below
+    return found
+
+
 class JobCase(unittest.TestCase):
     maxDiff = None
 

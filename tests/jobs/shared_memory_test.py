@@ -61,11 +61,27 @@ class C51LeftoversTest(jobs.JobCase):
             job.send_signal(signal.SIGTERM)
             job.communicate(timeout=30)
 
+    def test_c51_what_belongs_to_others_is_in_nobodys_way(self):
+        if os.geteuid() != 0:
+            self.skipTest("root is needed to make another user's files")
+        runtime = tempfile.mkdtemp(prefix="rgrun-")
+        self.addCleanup(shutil.rmtree, runtime, True)
+        folder = os.path.join(runtime, "reigen-0-0123456789ab-h0")
+        os.mkdir(folder, 0o700)
+        open(os.path.join(folder, "lock"), "w").close()
+        plain = os.path.join(runtime, "reigen-0-0123456789ab-c")
+        open(plain, "w").close()
+        for path in (folder, os.path.join(folder, "lock"), plain):
+            os.chown(path, 65534, 65534)
+        subprocess.run(["reigenrun", "-np", "1", "/bin/true"], check=True, timeout=60,
+                       env=dict(os.environ, REIGEN_RUNTIME_DIR=runtime))
+        self.assertEqual(["reigen-0-0123456789ab-c", "reigen-0-0123456789ab-h0"],
+                         sorted(os.listdir(runtime)))
+
     def kill_all(self, leader):
         """SIGKILL to the launcher and all that descends from it, at once."""
-        import idle_test
         deadline = time.monotonic() + 10
-        pids = list(idle_test.group_of(leader))
+        pids = jobs.descendants(leader)
         for pid in [leader] + pids:
             try:
                 os.kill(pid, signal.SIGKILL)
