@@ -70,7 +70,8 @@ void Queues::Write(const Completion& completion) {
   slot.text_bytes = text_bytes;
   slot.text_slots = SlotsOf(completion) - 1;
   slot.inline_count = static_cast<uint32_t>(completion.inline_bytes.size());
-  std::memcpy(slot.inline_bytes, completion.inline_bytes.data(), completion.inline_bytes.size());
+  const auto payload = completion.inline_bytes;
+  if (!payload.empty()) std::memcpy(slot.inline_bytes, payload.data(), payload.size());
   std::memcpy(&completions_[written_++ % local::kCompletionSlots], &slot, sizeof slot);
   for (uint32_t done = 0; done < text_bytes; done += sizeof(local::Slot)) {
     std::memcpy(&completions_[written_++ % local::kCompletionSlots],
