@@ -42,11 +42,14 @@ void Poller::Dispatch() {
   std::array<epoll_event, 64> events;
   const int count = epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 0);
   for (int i = 0; i < count; ++i) {
-    const auto at = handlers_.find(events[static_cast<size_t>(i)].data.u64);
+    // Copies: epoll_event is packed, so no reference binds to its members.
+    const uint64_t id = events[static_cast<size_t>(i)].data.u64;
+    const uint32_t happened = events[static_cast<size_t>(i)].events;
+    const auto at = handlers_.find(id);
     if (at == handlers_.end()) continue;
     // A copy: the handler may end its own watch.
     const Handler handler = at->second;
-    handler(events[static_cast<size_t>(i)].events);
+    handler(happened);
   }
 }
 
