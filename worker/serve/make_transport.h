@@ -11,8 +11,9 @@
 
 namespace reigen::worker {
 
-// TCP, listening on `local_address` only. Errors: the address or the port range
-// cannot be had.
+// By the job's options: RDMA and TCP, or one of them, listening on `local_address`
+// only. Errors: the address or the port range cannot be had; the transport that was
+// asked for is not to be had here, with the reason.
 StatusOr<std::unique_ptr<transport::Transport>> MakeTransport(const launch::GuardStart& start,
                                                               const std::string& local_address);
 

@@ -102,6 +102,10 @@ void Network::Progress(Time now) {
 
 int Network::event_fd() const { return transport_ == nullptr ? -1 : transport_->event_fd(); }
 
+std::vector<std::string> Network::link_addresses() const {
+  return transport_ == nullptr ? std::vector<std::string>() : transport_->addresses();
+}
+
 std::optional<Time> Network::NextDeadline() const {
   return transport_ == nullptr ? std::nullopt : transport_->NextDeadline();
 }

@@ -63,6 +63,8 @@ class Network {
   // Moves transport and engine on. Never blocks.
   void Progress(Time now);
   int event_fd() const;  // -1: there is no transport
+  // Of its transport, for peers; memory is registered by now.
+  std::vector<std::string> link_addresses() const;
   // When Progress wants to be called although nothing came.
   std::optional<Time> NextDeadline() const;
 

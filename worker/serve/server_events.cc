@@ -47,11 +47,11 @@ Status Server::OpenNetwork(const Reached& reached) {
   std::unique_ptr<transport::Transport> transport;
   if (start.hosts() > 1) {
     REIGEN_ASSIGN_OR_RETURN(transport, MakeTransport(start, reached.local_address));
-    link_addresses_ = transport->addresses();
   }
   REIGEN_ASSIGN_OR_RETURN(
       network_, Network::Make(start.host().host(), start.options().scratch_bytes(),
                               std::move(transport), executor_.get()));
+  link_addresses_ = network_->link_addresses();
   if (network_->event_fd() >= 0) {
     // Each turn moves the network on.
     REIGEN_RETURN_IF_ERROR(loop_->Add(network_->event_fd(), EPOLLIN, [](uint32_t) {}));

@@ -12,6 +12,7 @@ namespace {
 constexpr double kHeartbeatSeconds = 0.2;
 constexpr double kDeadAfterSeconds = 3;
 constexpr double kGraceSeconds = 3;
+constexpr double kRdmaRetrySeconds = 4;
 constexpr uint64_t kSmallMaxBytes = 16 << 10;
 constexpr uint64_t kSegmentBytes = 512 << 10;
 constexpr uint32_t kChannels = 2;
@@ -50,6 +51,10 @@ launch::JobOptions MakeJobOptions(const Options& options, double timeout_scale) 
   job.set_start_timeout_seconds(options.start_timeout_s * timeout_scale);
   job.set_log_level(options.log_level);
   job.set_port_range(options.port_range);
+  job.set_transport(options.transport);
+  job.mutable_rdma_devices()->Add(options.rdma_devices.begin(), options.rdma_devices.end());
+  if (options.rdma_gid_index >= 0) job.set_rdma_gid_index(options.rdma_gid_index);
+  job.set_rdma_retry_seconds(kRdmaRetrySeconds * timeout_scale);
   return job;
 }
 

@@ -14,6 +14,7 @@ TEST(JobOptionsTest, OneKnobScalesEveryTime) {
   EXPECT_DOUBLE_EQ(ten.heartbeat_seconds(), 2);
   EXPECT_DOUBLE_EQ(ten.dead_after_seconds(), 30);
   EXPECT_DOUBLE_EQ(ten.grace_seconds(), 30);
+  EXPECT_DOUBLE_EQ(ten.rdma_retry_seconds(), 40);
   EXPECT_DOUBLE_EQ(ten.coordinator_timeout_seconds(), 80);
   EXPECT_DOUBLE_EQ(ten.start_timeout_seconds(), 300);
   EXPECT_DOUBLE_EQ(ten.stall_warning_seconds(), 600);
@@ -28,6 +29,20 @@ TEST(JobOptionsTest, WithoutStallCheckBothTimesAreZero) {
   const launch::JobOptions job = MakeJobOptions(options, 1);
   EXPECT_EQ(job.stall_warning_seconds(), 0);
   EXPECT_EQ(job.stall_shutdown_seconds(), 0);
+}
+
+TEST(JobOptionsTest, TheTransportIsHandedOn) {
+  Options options;
+  EXPECT_EQ(MakeJobOptions(options, 1).transport(), "auto");
+  EXPECT_FALSE(MakeJobOptions(options, 1).has_rdma_gid_index());
+  options.transport = "rdma";
+  options.rdma_devices = {"a", "b:2"};
+  options.rdma_gid_index = 0;
+  const launch::JobOptions job = MakeJobOptions(options, 1);
+  EXPECT_EQ(job.transport(), "rdma");
+  EXPECT_EQ(job.rdma_devices_size(), 2);
+  EXPECT_TRUE(job.has_rdma_gid_index());
+  EXPECT_EQ(job.rdma_gid_index(), 0);
 }
 
 TEST(JobOptionsTest, TheScaleMustBeASensibleNumber) {

@@ -48,6 +48,16 @@ void AddPlaces(CLI::App* app, Options* o) {
                   "Networks to use on each host: names or CIDRs, eth0,10.1.0.0/16")
       ->delimiter(',');
   app->add_option("--port-range", o->port_range, "Ports to listen on, FIRST-LAST");
+  app->add_option("--transport", o->transport,
+                  "Between hosts: auto (RDMA where both ends can, else TCP, which is said), tcp,"
+                  " rdma (or the job does not start)")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"auto", "tcp", "rdma"}));
+  app->add_option("--rdma-devices", o->rdma_devices,
+                  "RDMA devices to use on each host: mlx5_0,mlx5_1:2 (port 2)")
+      ->delimiter(',');
+  app->add_option("--rdma-gid-index", o->rdma_gid_index, "GID to use, as show_gids numbers them")
+      ->check(CLI::Range(0, 255));
 }
 
 void AddBehaviour(CLI::App* app, Options* o) {

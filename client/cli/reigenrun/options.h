@@ -20,6 +20,9 @@ struct Options {
   std::string worker_path;  // of reigen-worker on the other hosts; empty: as here
   std::vector<std::string> networks;
   std::string port_range;
+  std::string transport = "auto";
+  std::vector<std::string> rdma_devices;
+  int rdma_gid_index = -1;
 
   double start_timeout_s = 30;
   double coordinator_timeout_s = 8;

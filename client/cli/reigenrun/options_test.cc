@@ -45,7 +45,8 @@ TEST(ParseOptionsTest, EveryOptionArrives) {
        "--start-timeout", "5", "--coordinator-timeout", "6.5", "--stall-check-warning-time-seconds",
        "2", "--stall-check-shutdown-time-seconds", "6", "--no-stall-check",
        "--fusion-threshold-mb", "8", "--wire-precision", "fp32", "--output-filename", "out",
-       "--log-level", "debug", "--verbose", "cmd"});
+       "--log-level", "debug", "--verbose", "--transport", "rdma", "--rdma-devices",
+       "mlx5_0,mlx5_1:2", "--rdma-gid-index", "3", "cmd"});
   EXPECT_EQ(o.hosts, "a:1,b:1");
   EXPECT_EQ(o.ssh_port, 2222);
   EXPECT_EQ(o.ssh_identity_file, "/key");
@@ -63,6 +64,9 @@ TEST(ParseOptionsTest, EveryOptionArrives) {
   EXPECT_EQ(o.output_folder, "out");
   EXPECT_EQ(o.log_level, "debug");
   EXPECT_TRUE(o.verbose);
+  EXPECT_EQ(o.transport, "rdma");
+  EXPECT_EQ(o.rdma_devices, (Words{"mlx5_0", "mlx5_1:2"}));
+  EXPECT_EQ(o.rdma_gid_index, 3);
   EXPECT_EQ(o.command, (Words{"cmd"}));
   EXPECT_EQ(Parse({"--network-interface", "eth0", "cmd"}).command, (Words{"cmd"}));
 }
@@ -71,6 +75,7 @@ TEST(ParseOptionsTest, MistakesAreNamed) {
   const std::vector<Words> mistakes = {
       {"--nope", "x"}, {"-np", "0", "x"}, {"-np", "two", "x"}, {"-np"},
       {"-H", "a", "--hostfile", "b", "x"}, {"--wire-precision", "fp8", "x"}, {},
+      {"--transport", "ib", "x"}, {"--rdma-gid-index", "-1", "x"},
       {"-np", "2"}, {"--port-range", "9-8", "x"}, {"--port-range", "9", "x"}};
   for (const Words& words : mistakes) {
     const auto parsed = ParseOptions(words);

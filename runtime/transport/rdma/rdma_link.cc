@@ -68,7 +68,7 @@ void RdmaLink::Move(Time now) {
   Status status = TakeCompletions(now);
   if (status.ok()) status = PushOut();
   if (status.ok() && !armed_ && !busy()) {
-    status = queues_->Arm();
+    status = Annotate(queues_->Arm(), queues_->path(0) + " (rdma)");
     armed_ = status.ok();
     // What came before the queue was armed is not told.
     if (status.ok()) status = TakeCompletions(now);
@@ -89,10 +89,11 @@ bool RdmaLink::busy() const { return unfinished_ || context_.now < spin_until_; 
 Status RdmaLink::TakeCompletions(Time now) {
   std::array<WorkCompletion, kPollBatch> batch;
   for (size_t taken = 0; taken < kPollPerTurn;) {
-    REIGEN_ASSIGN_OR_RETURN(const size_t count, queues_->Poll(batch));
-    for (size_t i = 0; i < count; ++i) REIGEN_RETURN_IF_ERROR(OnCompletion(batch[i]));
-    if (count == 0) return OkStatus();
-    taken += count;
+    const StatusOr<size_t> count = queues_->Poll(batch);
+    if (!count.ok()) return Annotate(count.status(), queues_->path(0) + " (rdma)");
+    for (size_t i = 0; i < *count; ++i) REIGEN_RETURN_IF_ERROR(OnCompletion(batch[i]));
+    if (*count == 0) return OkStatus();
+    taken += *count;
     spin_until_ = now + context_.options.spin;
   }
   unfinished_ = true;
@@ -101,9 +102,13 @@ Status RdmaLink::TakeCompletions(Time now) {
 
 Status RdmaLink::OnCompletion(const WorkCompletion& completion) {
   const WorkId id = WorkId::Decode(completion.id);
+  return Annotate(Handle(id, completion), queues_->path(id.queue) + " (rdma)");
+}
+
+Status RdmaLink::Handle(const WorkId& id, const WorkCompletion& completion) {
   if (completion.status != WorkStatus::kSuccess) {
     if (state_ == State::kDraining) return OkStatus();
-    return DescribeCompletion(completion, Name(id.kind), queues_->path(id.queue) + " (rdma)");
+    return DescribeCompletion(completion, Name(id.kind));
   }
   switch (id.kind) {
     case WorkKind::kControlSend: {
@@ -171,6 +176,10 @@ Status RdmaLink::OnDataSent(uint8_t queue, uint64_t message) {
 }
 
 Status RdmaLink::PushOut() {
+  return Annotate(Push(), queues_->path(0) + " (rdma)");
+}
+
+Status RdmaLink::Push() {
   ControlQueue& control = queues_->control();
   while (control.CanSend() && !announcements_.empty()) {
     OutFrame out;

@@ -57,11 +57,13 @@ class RdmaLink : public Link {
   void Move(Time now);
   Status TakeCompletions(Time now);
   Status OnCompletion(const WorkCompletion& completion);
+  Status Handle(const WorkId& id, const WorkCompletion& completion);
   Status OnControl(uint64_t slot, uint32_t bytes);
   Status OnControlFrame(const ControlQueue::Received& received);
   Status OnNotice(uint8_t queue, uint32_t immediate);
   Status OnDataSent(uint8_t queue, uint64_t message);
   Status PushOut();
+  Status Push();
   Status SendFrame(const OutFrame& out);
   StatusOr<Place> Grant(const OutFrame& out);
   Status WriteData(const OutFrame& out);

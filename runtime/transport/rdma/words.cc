@@ -54,17 +54,16 @@ const char* Name(WorkStatus status) {
   return index < kWorkStatuses ? kNames[index] : "unknown";
 }
 
-Status DescribeCompletion(const WorkCompletion& completion, const std::string& operation,
-                          const std::string& path) {
+Status DescribeCompletion(const WorkCompletion& completion, const std::string& operation) {
   const std::string name = Name(completion.status);
   if (completion.status == WorkStatus::kRetryExceeded) {
-    return Unavailable(path + ": no answer to what was sent again and again (" + name + " of " +
+    return Unavailable("no answer to what was sent again and again (" + name + " of " +
                        operation + "): the path or the peer has gone");
   }
   if (completion.status == WorkStatus::kFlushed) {
-    return Unavailable(path + ": the connection has broken (" + name + " of " + operation + ")");
+    return Unavailable("the connection has broken (" + name + " of " + operation + ")");
   }
-  return Internal(path + ": " + name + " (status " +
+  return Internal(name + " (status " +
                   std::to_string(static_cast<int>(completion.status)) + ", vendor code " +
                   std::to_string(completion.vendor_error) + ") of " + operation +
                   ": not a lost path but a fault of this program or of the device");

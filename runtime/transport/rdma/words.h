@@ -15,10 +15,8 @@ bool IsLostPath(WorkStatus status);
 
 const char* Name(WorkStatus status);  // "RETRY_EXC_ERR"
 
-// One work request that ended badly. `path` names both ends with their GIDs.
-// Unavailable for a lost path, Internal for a bug.
-Status DescribeCompletion(const WorkCompletion& completion, const std::string& operation,
-                          const std::string& path);
+// One work request that ended badly: Unavailable for a lost path, Internal for a bug.
+Status DescribeCompletion(const WorkCompletion& completion, const std::string& operation);
 
 // Limit of locked memory of this process.
 struct LockedMemory {

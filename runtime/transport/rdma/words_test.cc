@@ -17,11 +17,10 @@ TEST(WordsTest, OnlyAFlushAndExceededRetriesAreALostPath) {
     WorkCompletion completion;
     completion.status = status;
     completion.vendor_error = 129;
-    const Status said =
-        DescribeCompletion(completion, "a write of data", "anna (a0 10.0.0.1) -> bert (b0 10.0.0.2)");
+    const Status said = DescribeCompletion(completion, "a write of data");
     EXPECT_EQ(said.code(), lost ? StatusCode::kUnavailable : StatusCode::kInternal) << Name(status);
     const std::string text = said.ToString();
-    for (const char* part : {Name(status), "a write of data", "10.0.0.1", "10.0.0.2"}) {
+    for (const char* part : {Name(status), "a write of data"}) {
       EXPECT_NE(text.find(part), std::string::npos) << text;
     }
     if (lost) continue;

@@ -33,7 +33,8 @@ std::unique_ptr<Fabric> MakePair(int channels) {
 
 INSTANTIATE_TEST_SUITE_P(RealRdma, LinkConformance,
                          testing::Values(FabricCase{"one_queue", [] { return MakePair(1); }},
-                                         FabricCase{"three_queues", [] { return MakePair(3); }}),
+                                         FabricCase{"two_queues", [] { return MakePair(2); }},
+                                         FabricCase{"seven_queues", [] { return MakePair(7); }}),
                          FabricName);
 
 }  // namespace

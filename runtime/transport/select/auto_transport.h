@@ -1,0 +1,69 @@
+// RDMA where both ends of a link can, TCP elsewhere.
+#ifndef REIGEN_RUNTIME_TRANSPORT_SELECT_AUTO_TRANSPORT_H_
+#define REIGEN_RUNTIME_TRANSPORT_SELECT_AUTO_TRANSPORT_H_
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/base/clock.h"
+#include "runtime/base/status.h"
+#include "runtime/base/unique_fd.h"
+#include "runtime/transport/link.h"
+#include "runtime/transport/select/transport_mode.h"
+
+namespace reigen::transport {
+
+using MakeTransportFn = std::function<StatusOr<std::unique_ptr<Transport>>()>;
+
+// Makes what the mode asks for:
+//   tcp    TCP alone
+//   rdma   RDMA alone, or an error that says why not
+//   auto   both; TCP alone, with a warning that says why, if there is no RDMA here
+//
+// `host` names this end in messages.
+StatusOr<std::unique_ptr<Transport>> SelectTransport(TransportMode mode, const std::string& host,
+                                                     const MakeTransportFn& make_tcp,
+                                                     const MakeTransportFn& make_rdma);
+
+// Both transports at once. Addresses are those of both; a link is of the one that
+// ChooseLink says. Memory that RDMA cannot register (locked memory) before the first
+// link ends RDMA here, with a warning: so register before telling the addresses.
+//
+// Threads: one owner.
+class AutoTransport : public Transport {
+ public:
+  static StatusOr<std::unique_ptr<AutoTransport>> Create(const std::string& host,
+                                                         std::unique_ptr<Transport> tcp,
+                                                         std::unique_ptr<Transport> rdma);
+
+  const char* name() const override { return rdma_ != nullptr ? "auto" : tcp_->name(); }
+  std::vector<std::string> addresses() const override;
+  StatusOr<std::unique_ptr<Region>> Register(std::span<std::byte> memory) override;
+  std::unique_ptr<Link> Connect(const Peer& peer) override;
+  size_t EagerBytes() const override;
+  int event_fd() const override { return epoll_.get(); }
+  void Progress(Time now) override;
+  std::optional<Time> NextDeadline() const override;
+
+ private:
+  class BothRegions;
+
+  AutoTransport(const std::string& host, std::unique_ptr<Transport> tcp,
+                std::unique_ptr<Transport> rdma)
+      : host_(host), tcp_(std::move(tcp)), rdma_(std::move(rdma)) {}
+  Status Watch();
+
+  const std::string host_;
+  UniqueFd epoll_;
+  const std::unique_ptr<Transport> tcp_;
+  std::unique_ptr<Transport> rdma_;  // null once it was given up
+  Status rdma_status_;
+  bool connected_ = false;  // a link was made
+};
+
+}  // namespace reigen::transport
+
+#endif  // REIGEN_RUNTIME_TRANSPORT_SELECT_AUTO_TRANSPORT_H_

@@ -1,0 +1,145 @@
+// Goal: RDMA is taken where both ends can, and what is taken else is said.
+// Method: TCP over loopback beside RDMA over verbs in memory.
+#include "runtime/transport/select/auto_transport.h"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include <algorithm>
+
+#include "runtime/transport/conformance/conformance.h"
+#include "runtime/transport/rdma/fake/fake_fabric.h"
+#include "runtime/transport/rdma/rdma_transport.h"
+#include "runtime/transport/tcp/tcp_transport.h"
+
+namespace reigen::transport {
+namespace {
+
+constexpr const char* kNames[] = {"anna", "bert"};
+
+StatusOr<std::unique_ptr<Transport>> MakeTcp(int host) {
+  TcpOptions options;
+  options.job = "job";
+  options.secret = "secret";
+  options.host = host;
+  options.name = kNames[host];
+  options.bind_addresses = {"127.0.0.1"};
+  REIGEN_ASSIGN_OR_RETURN(auto transport, TcpTransport::Create(options));
+  return std::unique_ptr<Transport>(std::move(transport));
+}
+
+StatusOr<std::unique_ptr<Transport>> MakeRdma(int host, rdma::FakeFabric& fabric) {
+  rdma::RdmaOptions options;
+  options.job = "job";
+  options.secret = "secret";
+  options.host = host;
+  options.name = kNames[host];
+  options.bind_addresses = {"127.0.0.1"};
+  REIGEN_ASSIGN_OR_RETURN(auto transport,
+                          rdma::RdmaTransport::Create(options, fabric.VerbsOf(host)));
+  return std::unique_ptr<Transport>(std::move(transport));
+}
+
+StatusOr<std::unique_ptr<Transport>> Select(TransportMode mode, int host,
+                                            rdma::FakeFabric& fabric) {
+  return SelectTransport(
+      mode, kNames[host], [&] { return MakeTcp(host); }, [&] { return MakeRdma(host, fabric); });
+}
+
+class AutoFabric : public Fabric {
+ public:
+  AutoFabric(bool device0, bool device1) {
+    const bool devices[2] = {device0, device1};
+    for (int host : {0, 1}) {
+      const std::string number = std::to_string(host + 1);
+      if (devices[host]) fabric_.AddDevice(host, "fake" + number, "10.0.0." + number);
+      hosts_[host] = std::move(Select(TransportMode::kAuto, host, fabric_)).value();
+      addresses_[host] = hosts_[host]->addresses();
+    }
+  }
+  ~AutoFabric() override {
+    for (auto& host : hosts_) host.reset();
+    EXPECT_EQ(fabric_.registrations(), 0u);
+  }
+  Transport& transport(int host) override { return *hosts_[host]; }
+  Peer peer(int host) override { return {host, kNames[host], addresses_[host]}; }
+  void Step() override {
+    std::vector<pollfd> fds;
+    Duration wait = milliseconds(5);
+    for (const auto& host : hosts_) {
+      if (host == nullptr) continue;
+      fds.push_back({host->event_fd(), POLLIN, 0});
+      const std::optional<Time> deadline = host->NextDeadline();
+      if (deadline) wait = std::min(wait, std::max(Duration(0), *deadline - Now()));
+    }
+    poll(fds.data(), fds.size(), static_cast<int>(std::chrono::ceil<milliseconds>(wait).count()));
+    for (const auto& host : hosts_) {
+      if (host != nullptr) host->Progress(Now());
+    }
+  }
+  void KillHost(int host) override { hosts_[host].reset(); }
+  rdma::FakeFabric& fabric() { return fabric_; }
+
+ private:
+  rdma::FakeFabric fabric_;
+  std::unique_ptr<Transport> hosts_[2];
+  std::vector<std::string> addresses_[2];
+};
+
+INSTANTIATE_TEST_SUITE_P(
+    Auto, LinkConformance,
+    testing::Values(FabricCase{"both", [] { return std::make_unique<AutoFabric>(true, true); }},
+                    FabricCase{"one_end", [] { return std::make_unique<AutoFabric>(true, false); }}),
+    FabricName);
+
+size_t QueuePairsOfALink(bool device0, bool device1) {
+  AutoFabric pair(device0, device1);
+  const auto a = pair.transport(0).Connect(pair.peer(1));
+  const auto b = pair.transport(1).Connect(pair.peer(0));
+  std::byte byte{1};
+  EXPECT_TRUE(a->PostSend({&byte, 1}, {}, 1).ok());
+  EXPECT_TRUE(b->PostRecv({&byte, 1}, {}, 1).ok());
+  Completion done;
+  for (int i = 0; i < 3000 && b->Poll({&done, 1}) == 0; ++i) pair.Step();
+  EXPECT_EQ(done.cookie, 1u);
+  return pair.fabric().queue_pairs();
+}
+
+TEST(AutoTransportTest, RdmaIsTakenIfBothEndsHaveIt) {
+  EXPECT_GT(QueuePairsOfALink(true, true), 0u);
+  EXPECT_EQ(QueuePairsOfALink(true, false), 0u);
+  EXPECT_EQ(QueuePairsOfALink(false, true), 0u);
+  EXPECT_EQ(QueuePairsOfALink(false, false), 0u);
+}
+
+TEST(AutoTransportTest, WithoutDevicesAutoIsTcpAndRdmaRefuses) {
+  rdma::FakeFabric fabric;
+  const auto automatic = Select(TransportMode::kAuto, 0, fabric);
+  ASSERT_TRUE(automatic.ok());
+  EXPECT_STREQ((*automatic)->name(), "tcp");
+  const Status refused = Select(TransportMode::kRdma, 0, fabric).status();
+  EXPECT_EQ(refused.code(), StatusCode::kNotFound);
+  EXPECT_NE(refused.ToString().find("anna"), std::string::npos);
+  EXPECT_NE(refused.ToString().find("no RDMA device"), std::string::npos);
+  fabric.AddDevice(0, "fake", "10.0.0.1");
+  EXPECT_STREQ((*Select(TransportMode::kTcp, 0, fabric))->name(), "tcp");
+  EXPECT_STREQ((*Select(TransportMode::kRdma, 0, fabric))->name(), "rdma");
+  EXPECT_STREQ((*Select(TransportMode::kAuto, 0, fabric))->name(), "auto");
+}
+
+// C43
+TEST(AutoTransportTest, MemoryThatCannotBeLockedMakesItTcp) {
+  rdma::FakeFabric fabric;
+  fabric.AddDevice(0, "fake", "10.0.0.1").locked_limit = 64 << 10;
+  const auto transport = std::move(Select(TransportMode::kAuto, 0, fabric)).value();
+  EXPECT_EQ(transport->addresses().size(), 2u);
+  std::vector<std::byte> scratch(1 << 20);
+  const auto region = transport->Register(scratch);
+  ASSERT_TRUE(region.ok()) << region.status().ToString();
+  EXPECT_STREQ(transport->name(), "tcp");
+  ASSERT_EQ(transport->addresses().size(), 1u);
+  EXPECT_EQ(transport->addresses()[0].substr(0, 4), "tcp:");
+}
+
+}  // namespace
+}  // namespace reigen::transport

@@ -1,0 +1,29 @@
+// Which transport a link takes. Pure.
+#ifndef REIGEN_RUNTIME_TRANSPORT_SELECT_TRANSPORT_MODE_H_
+#define REIGEN_RUNTIME_TRANSPORT_SELECT_TRANSPORT_MODE_H_
+
+#include <string>
+#include <vector>
+
+#include "runtime/base/status.h"
+
+namespace reigen::transport {
+
+enum class TransportMode { kAuto, kTcp, kRdma };
+
+// "auto" (also empty), "tcp", "rdma".
+StatusOr<TransportMode> ParseTransportMode(const std::string& text);
+
+struct LinkChoice {
+  bool rdma = false;
+  std::string warning;  // why it is not RDMA though that was to be taken where possible
+};
+
+// For a link to a peer with these addresses; `rdma_here` says whether this end can.
+// Both ends come to the same: an end that can says so in its addresses.
+LinkChoice ChooseLink(TransportMode mode, const Status& rdma_here, const std::string& peer,
+                      const std::vector<std::string>& peer_addresses);
+
+}  // namespace reigen::transport
+
+#endif  // REIGEN_RUNTIME_TRANSPORT_SELECT_TRANSPORT_MODE_H_
