@@ -1,0 +1,87 @@
+"""What goes wrong in the middle of a large all-reduce over RDMA."""
+import re
+import time
+import unittest
+
+import jobs
+
+BERT = 1001  # its user
+
+
+class Faults(unittest.TestCase):
+    def tearDown(self):
+        self.mend()
+        self.assertEqual(0, jobs.registrations())
+
+    @staticmethod
+    def mend():
+        jobs.run(["tc", "qdisc", "del", "dev", "rn1", "root"])
+        jobs.check("ip link set rn1 up")
+
+    def lose_rdma(self):
+        """Everything that RDMA sends from bert, and nothing else."""
+        for command in ("qdisc add dev rn1 root handle 1: prio bands 4 priomap " + "0 " * 16,
+                        "qdisc add dev rn1 parent 1:4 handle 40: netem loss 100%",
+                        "filter add dev rn1 parent 1: protocol ip u32 match ip protocol 17 0xff "
+                        "match ip dport 4791 0xffff flowid 1:4"):
+            jobs.check("tc " + command)
+
+    def start(self):
+        """A job in the middle of all-reduces of 16 MiB."""
+        job = jobs.Job(jobs.perf(("16MiB", "16MiB"), 1000))
+        return job
+
+    def expect_end(self, job, fault, patterns, verdict_seconds=jobs.VERDICT_SECONDS):
+        job.wait_for_output("link over rdma", times=2)
+        time.sleep(2)
+        begin = time.monotonic()
+        fault()
+        code, output = job.wait(60)
+        took = time.monotonic() - begin
+        self.assertNotEqual(0, code)
+        for pattern in patterns:
+            self.assertRegex(output, pattern)
+        self.assertNotRegex(output, r"check failed|Segmentation|terminate called")
+        self.assertLess(took, verdict_seconds + jobs.END_SECONDS)
+        print("ended after %.1f s: %s" % (took, self.last_words(output)), flush=True)
+
+    @staticmethod
+    def last_words(output):
+        lines = [line for line in output.splitlines() if re.match(r"reigenrun|\[?reigen", line)]
+        return lines[-1][:300] if lines else "(nothing)"
+
+    def expect_next_job_works(self):
+        with jobs.Job(jobs.perf(("64KiB", "64KiB"), 1, ["--check"])) as job:
+            self.assertIn("wrong elements on all ranks: 0", job.succeed())
+
+    def test_a_killed_peer(self):
+        with self.start() as job:
+            self.expect_end(job, lambda: jobs.kill(jobs.Job.worker_of(BERT)), ["bert"])
+        self.expect_next_job_works()
+
+    def test_a_stopped_peer(self):
+        with self.start() as job:
+            self.expect_end(job, lambda: jobs.stop(jobs.Job.worker_of(BERT)), ["bert"])
+        self.expect_next_job_works()
+
+    def test_c46_a_link_that_goes_down(self):
+        with self.start() as job:
+            self.expect_end(job, lambda: jobs.check("ip link set rn1 down"), ["bert"])
+        self.mend()
+        self.expect_next_job_works()
+
+    def test_c46_total_loss_for_eight_seconds(self):
+        with self.start() as job:
+            self.expect_end(job, self.lose_rdma, [r"RETRY_EXC_ERR|has gone", "bert", "rxe1"])
+        self.mend()
+        self.expect_next_job_works()
+
+    def test_total_loss_for_two_seconds_is_survived(self):
+        with jobs.Job(jobs.perf(("16MiB", "16MiB"), 6, ["--check"])) as job:
+            job.wait_for_output("link over rdma", times=2)
+            time.sleep(1)
+            self.lose_rdma()
+            time.sleep(2)
+            self.mend()
+            output = job.succeed()
+        self.assertIn("wrong elements on all ranks: 0", output)

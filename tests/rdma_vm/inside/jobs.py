@@ -1,0 +1,118 @@
+"""Jobs of two hosts inside the VM, over its two soft-RoCE devices."""
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import time
+
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+# What the suite (../suite.py) says: where programs and data are.
+PROGRAMS = os.environ.get("REIGEN_TEST_PROGRAMS", "")
+DIGITS = os.environ.get("REIGEN_TEST_DIGITS", "")
+LONG = os.environ.get("REIGEN_TEST_LONG") == "1"
+
+# design.md 7: a dead host is seen after 3 s, a lost path after about 4 s, and nothing of
+# the job is left 10 s after the verdict.
+VERDICT_SECONDS = 4 + 3
+END_SECONDS = 10
+
+
+def run(command, timeout_seconds=60):
+    """(exit status, output) of a command."""
+    done = subprocess.run(command, text=True, errors="replace", stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          timeout=timeout_seconds)
+    return done.returncode, done.stdout
+
+
+def check(command, timeout_seconds=60):
+    code, output = run(command.split() if isinstance(command, str) else command, timeout_seconds)
+    if code != 0:
+        raise AssertionError("%s: exit %d\n%s" % (command, code, output))
+    return output
+
+
+def registrations():
+    """Memory regions that the kernel holds for RDMA, of all devices."""
+    return sum(int(count) for count in re.findall(r"\bmr (\d+)", check("rdma resource show")))
+
+
+class Job:
+    """reigenrun over anna and bert, one rank each; killed on leaving if it still runs."""
+
+    def __init__(self, command, transport="rdma", options=(), environment=None):
+        self.output_file = tempfile.NamedTemporaryFile(mode="w+", errors="replace")
+        self.argv = ["reigenrun", "--rsh", os.path.join(FOLDER, "as_host") + " {host} {command}",
+                     "-H", "anna:1,bert:1", "--network-interfaces", "10.77.0.0/24",
+                     "--transport", transport, "--log-level", "info"] + list(options) + command
+        self.environment = dict(os.environ, **(environment or {}))
+        self.process = None
+
+    def __enter__(self):
+        self.begin = time.monotonic()
+        self.process = subprocess.Popen(self.argv, env=self.environment,
+                                        stdin=subprocess.DEVNULL, stdout=self.output_file,
+                                        stderr=subprocess.STDOUT, start_new_session=True)
+        return self
+
+    def __exit__(self, kind, error, trace):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        if kind:
+            print("--- output of %s\n%s---" % (" ".join(self.argv), self.output()), flush=True)
+        self.output_file.close()
+
+    def output(self):
+        self.output_file.seek(0)
+        return self.output_file.read()
+
+    def wait_for_output(self, pattern, times=1, timeout_seconds=60):
+        deadline = time.monotonic() + timeout_seconds
+        while len(re.findall(pattern, self.output())) < times:
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                raise AssertionError("%r did not come %d times" % (pattern, times))
+            time.sleep(0.1)
+
+    def wait(self, timeout_seconds=120):
+        """Exit status and output."""
+        try:
+            code = self.process.wait(timeout_seconds)
+        except subprocess.TimeoutExpired:
+            raise AssertionError("not ended after %d s" % timeout_seconds) from None
+        return code, self.output()
+
+    def succeed(self, timeout_seconds=120):
+        code, output = self.wait(timeout_seconds)
+        if code != 0:
+            raise AssertionError("exit %d" % code)
+        return output
+
+    @staticmethod
+    def worker_of(user):
+        """Pid of the worker (the guard's child) of a host's user."""
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open("/proc/%s/cmdline" % pid, "rb") as stream:
+                    words = stream.read().split(b"\0")
+                owner = os.stat("/proc/" + pid).st_uid
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            if owner == user and b"serve" in words[:3] and words[0].endswith(b"reigen-worker"):
+                return int(pid)
+        raise AssertionError("user %d has no worker" % user)
+
+
+def perf(sizes, iterations, options=()):
+    smallest, largest = sizes
+    return ["reigen-perf", "--min", smallest, "--max", largest, "--factor", "16", "--iters",
+            str(iterations), "--warmup", "1"] + list(options)
+
+
+def stop(pid):
+    os.kill(pid, signal.SIGSTOP)
+
+
+def kill(pid):
+    os.kill(pid, signal.SIGKILL)

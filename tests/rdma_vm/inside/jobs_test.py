@@ -1,0 +1,62 @@
+"""Whole jobs of two workers over RDMA."""
+import os
+import unittest
+
+import jobs
+
+
+class Jobs(unittest.TestCase):
+    def tearDown(self):
+        self.assertEqual(0, jobs.registrations())
+
+    def test_digits_are_learnt_over_rdma(self):
+        with jobs.Job([os.path.join(jobs.PROGRAMS, "tests/rdma_vm/digits"), jobs.DIGITS]) as job:
+            output = job.succeed()
+        self.assertRegex(output, r"link over rdma, .*anna \(rxe0 10\.77\.0\.1\) -> bert \(rxe1 "
+                                 r"10\.77\.0\.2\)")
+        self.assertRegex(output, "digits: 2 ranks, accuracy 0.[89]")
+
+    def test_auto_takes_rdma_where_both_ends_can(self):
+        with jobs.Job(jobs.perf(("1MiB", "1MiB"), 1, ["--check"]), transport="auto") as job:
+            output = job.succeed()
+        self.assertIn("link over rdma", output)
+        self.assertIn("wrong elements on all ranks: 0", output)
+
+    def test_c43_memory_that_may_not_be_locked_is_said_and_tcp_goes_on(self):
+        little = {"REIGEN_TEST_MEMLOCK_KIB": "64"}
+        with jobs.Job(jobs.perf(("64KiB", "64KiB"), 2, ["--check"]), transport="auto",
+                      environment=little) as job:
+            output = job.succeed()
+        self.assertRegex(output, r"links of anna go over TCP, not RDMA: locked memory is limited "
+                                 r"to 64 KiB, RDMA needs about \d+ MiB; raise it")
+        self.assertIn("link over tcp", output)
+        with jobs.Job(["true"], environment=little) as job:
+            code, output = job.wait()
+        self.assertNotEqual(0, code)
+        self.assertRegex(output, "RDMA was asked for.*locked memory is limited to 64 KiB")
+
+    def test_c45_the_smaller_mtu_of_both_ends_counts(self):
+        try:
+            jobs.check("ip link set rn1 mtu 1500")
+            with jobs.Job(jobs.perf(("4KiB", "64KiB"), 2, ["--check"])) as job:
+                output = job.succeed()
+        finally:
+            jobs.check("ip link set rn1 mtu 9000")
+        self.assertIn("path MTU 1024 (here 4096, there 1024; the smaller counts)", output)
+        self.assertIn("wrong elements on all ranks: 0", output)
+
+    def test_loss_and_delay_do_not_change_sums(self):
+        for mtu in (1500, 9000):
+            with self.subTest(mtu=mtu):
+                try:
+                    for end in ("rn0", "rn1"):
+                        jobs.check("ip link set %s mtu %d" % (end, mtu))
+                        jobs.check("tc qdisc add dev %s root netem delay 10ms loss 1%%" % end)
+                    with jobs.Job(jobs.perf(("256", "64KiB"), 10, ["--check"])) as job:
+                        output = job.succeed()
+                finally:
+                    for end in ("rn0", "rn1"):
+                        jobs.run(["tc", "qdisc", "del", "dev", end, "root"])
+                        jobs.check("ip link set %s mtu 9000" % end)
+                self.assertIn("path MTU %d:" % (1024 if mtu == 1500 else 4096), output)
+                self.assertIn("wrong elements on all ranks: 0", output)

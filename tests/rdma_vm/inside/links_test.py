@@ -1,0 +1,23 @@
+"""Links and collectives over two soft-RoCE devices, without a job."""
+import os
+import re
+import unittest
+
+import jobs
+
+
+class Links(unittest.TestCase):
+    def run_program(self, name, options, timeout_seconds):
+        code, output = jobs.run([os.path.join(jobs.PROGRAMS, name)] + options, timeout_seconds)
+        if code != 0:
+            print(output)
+        self.assertEqual(0, code)
+        print("%s: %s" % (name, re.findall(r"\d+ tests? from .* ran\. .*", output)), flush=True)
+        self.assertEqual(0, jobs.registrations())
+
+    def test_links_keep_the_contract_of_links(self):
+        only = [] if jobs.LONG else ["--gtest_filter=*/two_queues"]
+        self.run_program("runtime/transport/rdma/real/real_conformance", only, 300)
+
+    def test_every_collective_matches_the_reference(self):
+        self.run_program("tests/rdma_vm/collectives", [], 200)
