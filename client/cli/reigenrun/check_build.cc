@@ -74,7 +74,7 @@ std::string CheckBuildText() {
   text += Row(has("numpy"), "NumPy") + Row(has("torch"), "PyTorch");
   text += Row(has("reigen"), "the Python package reigen itself");
   text += "\nBetween processes of a host:\n" + Row(true, "shared memory");
-  text += "\nBetween hosts:\n" + Row(true, "TCP") + Row(false, "RDMA");
+  text += "\nBetween hosts:\n" + Row(true, "TCP") + Row(true, "RDMA");
   text += "\nMemory of tensors:\n" + Row(true, "host");
   sdk::cuda::DriverApi api;
   const sdk::Result driver = sdk::cuda::LoadDriver(sdk::cuda::kDriverLibrary, &api);
