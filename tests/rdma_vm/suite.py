@@ -4,11 +4,13 @@
 usage: tests/rdma_vm/suite.py [--long] [--bin DIR] [WORD]    only cases with WORD
 
 Programs are those on PATH (reigenrun and its kin, installed) and, of this tree's build,
-those under DIR (default .bazel/bin). Prints a line for each case; where the VM cannot be
+those under DIR (default .bazel/bin); the VM's users may not read where they lie, so they
+run from copies. Prints a line for each case; where the VM cannot be
 started, that is a failed case with its reason.
 """
 import argparse
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -29,6 +31,21 @@ def write_digits(path):
             out.write("%s %d\n" % (" ".join("%d" % pixel for pixel in pixels), digit))
 
 
+def copy_programs(build, folder):
+    """The installed tree, and what its hosts run of the build: (environment, programs)."""
+    prefix = os.path.dirname(os.path.dirname(shutil.which("reigenrun")))
+    copied = os.path.join(folder, "prefix")
+    shutil.copytree(prefix, copied, symlinks=True)
+    programs = os.path.join(folder, "programs")
+    os.mkdir(programs)
+    for name in ("tests/rdma_vm/collectives", "tests/rdma_vm/digits", "tests/rdma_vm/peer",
+                 "runtime/transport/rdma/real/real_conformance"):
+        shutil.copy(os.path.join(build, name), programs)
+    return dict(os.environ, REIGEN_TEST_PROGRAMS=programs,
+                PATH="%s/bin:%s:/usr/sbin:/sbin" % (copied, os.environ["PATH"]),
+                PYTHONPATH=copied + "/python")
+
+
 def two_vms(programs, environment):
     """A link between two VMs, each with one device on a virtual wire."""
     address = ["10.88.0.1", "10.88.0.2"]
@@ -37,7 +54,7 @@ def two_vms(programs, environment):
         running.append(subprocess.Popen(
             [os.path.join(FOLDER, "vm"), "--nics", "0", "--cpus", "1", "--link", str(WIRE_PORT),
              "--id", str(host + 1), "--timeout", "240", "--",
-             os.path.join(programs, "tests/rdma_vm/peer"), str(host), address[host],
+             os.path.join(programs, "peer"), str(host), address[host],
              address[1 - host]], env=environment))
     status = [process.wait() for process in running]
     name = "rdma_vm.two_vms.a_link_between_two_machines"
@@ -54,9 +71,8 @@ def main():
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="rgvm-") as folder:
         os.chmod(folder, 0o755)
-        environment = dict(os.environ, REIGEN_TEST_PROGRAMS=os.path.realpath(options.bin),
-                           REIGEN_TEST_DIGITS=os.path.join(folder, "digits"))
-        environment["PATH"] += ":/usr/sbin:/sbin"
+        environment = copy_programs(options.bin, folder)
+        environment["REIGEN_TEST_DIGITS"] = os.path.join(folder, "digits")
         if options.long:
             environment["REIGEN_TEST_LONG"] = "1"
         write_digits(environment["REIGEN_TEST_DIGITS"])

@@ -9,6 +9,13 @@ BERT = 1001  # its user
 
 
 class Faults(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        """The first job reads the programs over the VM's file system, which takes seconds."""
+        with jobs.Job(jobs.perf(("64KiB", "64KiB"), 1),
+                      environment={"REIGEN_TIMEOUT_SCALE": "5"}) as job:
+            job.succeed()
+
     def tearDown(self):
         self.mend()
         self.assertEqual(0, jobs.registrations())
@@ -17,6 +24,13 @@ class Faults(unittest.TestCase):
     def mend():
         jobs.run(["tc", "qdisc", "del", "dev", "rn1", "root"])
         jobs.check("ip link set rn1 up")
+        # What ../guest set and the kernel forgot when the link went down.
+        jobs.check("ip route replace 10.77.0.0/24 dev rn1 src 10.77.0.2 table 1001")
+        jobs.check("ip route replace local 10.77.0.2 dev rn1 table 1001")
+        for other in (0, 2):
+            with open("/sys/class/net/rn%d/address" % other) as stream:
+                jobs.check("ip neigh replace 10.77.0.%d lladdr %s dev rn1 nud permanent" % (
+                    other + 1, stream.read().strip()))
 
     def lose_rdma(self):
         """Everything that RDMA sends from bert, and nothing else."""

@@ -44,7 +44,7 @@ class Job:
     def __init__(self, command, transport="rdma", options=(), environment=None):
         self.output_file = tempfile.NamedTemporaryFile(mode="w+", errors="replace")
         self.argv = ["reigenrun", "--rsh", os.path.join(FOLDER, "as_host") + " {host} {command}",
-                     "-H", "anna:1,bert:1", "--network-interfaces", "10.77.0.0/24",
+                     "-H", "anna:1,bert:1",
                      "--transport", transport, "--log-level", "info"] + list(options) + command
         self.environment = dict(os.environ, **(environment or {}))
         self.process = None

@@ -10,7 +10,7 @@ class Jobs(unittest.TestCase):
         self.assertEqual(0, jobs.registrations())
 
     def test_digits_are_learnt_over_rdma(self):
-        with jobs.Job([os.path.join(jobs.PROGRAMS, "tests/rdma_vm/digits"), jobs.DIGITS]) as job:
+        with jobs.Job([os.path.join(jobs.PROGRAMS, "digits"), jobs.DIGITS]) as job:
             output = job.succeed()
         self.assertRegex(output, r"link over rdma, .*anna \(rxe0 10\.77\.0\.1\) -> bert \(rxe1 "
                                  r"10\.77\.0\.2\)")

@@ -17,7 +17,7 @@ class Links(unittest.TestCase):
 
     def test_links_keep_the_contract_of_links(self):
         only = [] if jobs.LONG else ["--gtest_filter=*/two_queues"]
-        self.run_program("runtime/transport/rdma/real/real_conformance", only, 300)
+        self.run_program("real_conformance", only, 300)
 
     def test_every_collective_matches_the_reference(self):
-        self.run_program("tests/rdma_vm/collectives", [], 200)
+        self.run_program("collectives", [], 200)
