@@ -79,35 +79,35 @@ double Seconds(const std::function<void()>& a, const std::function<void()>& b) {
 }
 
 double SocketBandwidth() {
-  auto [a, b] = SocketPair();
+  const auto ends = SocketPair();
   std::vector<std::byte> out(kMessageBytes);
   std::vector<std::vector<std::byte>> in(kWindow, std::vector<std::byte>(kMessageBytes));
   const double elapsed_s = Seconds(
       [&] {
-        for (int i = 0; i < kMessages; ++i) SendAll(a.get(), out.data(), out.size());
+        for (int i = 0; i < kMessages; ++i) SendAll(ends.first.get(), out.data(), out.size());
       },
       [&] {
         for (int i = 0; i < kMessages; ++i) {
-          RecvAll(b.get(), in[static_cast<size_t>(i % kWindow)].data(), kMessageBytes);
+          RecvAll(ends.second.get(), in[static_cast<size_t>(i % kWindow)].data(), kMessageBytes);
         }
       });
   return kMessages * static_cast<double>(kMessageBytes) / elapsed_s;
 }
 
 double SocketLatency() {
-  auto [a, b] = SocketPair();
+  const auto ends = SocketPair();
   std::byte ping[8] = {}, pong[8] = {};
   const double elapsed_s = Seconds(
       [&] {
         for (int i = 0; i < kPings; ++i) {
-          SendAll(a.get(), ping, sizeof ping);
-          RecvAll(a.get(), ping, sizeof ping);
+          SendAll(ends.first.get(), ping, sizeof ping);
+          RecvAll(ends.first.get(), ping, sizeof ping);
         }
       },
       [&] {
         for (int i = 0; i < kPings; ++i) {
-          RecvAll(b.get(), pong, sizeof pong);
-          SendAll(b.get(), pong, sizeof pong);
+          RecvAll(ends.second.get(), pong, sizeof pong);
+          SendAll(ends.second.get(), pong, sizeof pong);
         }
       });
   return elapsed_s / kPings / 2 * 1e6;
