@@ -16,10 +16,10 @@
 namespace reigen::worker {
 namespace {
 
-// A sign of life for the guard at least this often (spawn/serve_fds.h).
+// While something waits or runs, a sign of life for the guard this often.
 constexpr Duration kGuardBeat = milliseconds(200);
-// Signs of life while nothing waits and nothing runs come at a third of the pace: five
-// within the time after which the host counts as dead.
+// Else at a third of the pace (spawn/serve_fds.h): five within the time after which the
+// host counts as dead.
 constexpr int kQuietBeats = 3;
 constexpr int kHostLost = 71;
 

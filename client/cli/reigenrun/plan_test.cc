@@ -18,7 +18,7 @@ Surroundings Around() {
   around.machine = {{"localhost", "alpha"}, {"10.0.0.1"}};
   around.resolve = [](const std::string&) { return Words{}; };
   around.environment = {"PATH=/bin:/usr/bin", "A.B=1", "DISPLAY=:0"};
-  around.working_directory = "/work/dir";
+  around.working_directory = "/data/dir";
   around.worker_path = "/opt/bin/reigen-worker";
   return around;
 }
@@ -99,7 +99,7 @@ TEST(MakeGuardStartTest, CarriesRanksEnvironmentAndProgram) {
   EXPECT_EQ(start.cross_sizes(1), 1);
   EXPECT_EQ(start.environment_size(), 2);  // DISPLAY is of this machine
   EXPECT_EQ(start.program(), "/bin/sh");
-  EXPECT_EQ(start.working_directory(), "/work/dir");
+  EXPECT_EQ(start.working_directory(), "/data/dir");
   EXPECT_EQ(start.coordinator_addresses(0), "10.0.0.1:7000");
   const launch::CoordinatorStart coordinator = MakeCoordinatorStart(*plan, names);
   EXPECT_EQ(coordinator.hosts_size(), 2);
