@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <thread>
@@ -52,13 +53,13 @@ class CoordinatorProcessTest : public testing::Test {
     options.set_small_max_bytes(16 << 10);
     options.set_stall_warning_seconds(60);
     options.set_heartbeat_seconds(0.2);
-    options.set_dead_after_seconds(1);
+    options.set_dead_after_seconds(60);  // the workers of a script send no heartbeats
     options.set_log_level("info");
     return message;
   }
 
-  void Start() {
-    launch::ToCoordinator message = StartMessage();
+  void Start() { Start(StartMessage()); }
+  void Start(launch::ToCoordinator message) {
     message.mutable_start()->set_folder(folder_);
     child_.Tell(message);
     const auto listening = child_.Receive();
@@ -219,15 +220,19 @@ TEST_F(CoordinatorProcessTest, OnlyItsUserCanReadTheSecret) {
 }
 
 TEST_F(CoordinatorProcessTest, ASilentWorkerIsLost) {
-  Start();
+  launch::ToCoordinator start = StartMessage();
+  start.mutable_start()->mutable_options()->set_dead_after_seconds(3);
+  Start(std::move(start));
   Begin();
+  std::atomic<bool> lost = false;
   std::thread alive([&] {
-    for (int i = 0; i < 15; ++i) {
+    while (!lost) {
       SendHeartbeat(0);
       std::this_thread::sleep_for(milliseconds(100));
     }
   });
   const launch::Verdict verdict = ReceiveVerdict();
+  lost = true;
   alive.join();
   EXPECT_EQ(verdict.code(), 71);
   EXPECT_EQ(verdict.host(), 1);

@@ -89,6 +89,7 @@ std::optional<std::string> Clause(const std::string& field, const std::vector<Sp
   std::string text = field + ": ";
   for (size_t i = 0; i < values.size(); ++i) {
     if (i > 0) text += "; ";
+    std::sort(values[i].second.begin(), values[i].second.end());
     text += values[i].first + " on " + RankText(values[i].second);
   }
   return text;
@@ -160,7 +161,11 @@ bool SameSpec(const RequestSpec& a, const RequestSpec& b) {
                     b.tensors().end(), SameTensor);
 }
 
-std::string DescribeMismatch(const std::string& name, const std::vector<SpecGroup>& groups) {
+std::string DescribeMismatch(const std::string& name, std::vector<SpecGroup> groups) {
+  std::sort(groups.begin(), groups.end(), [](const SpecGroup& a, const SpecGroup& b) {
+    return *std::min_element(a.ranks.begin(), a.ranks.end()) <
+           *std::min_element(b.ranks.begin(), b.ranks.end());
+  });
   std::vector<std::string> clauses;
   const auto add = [&](const std::string& field, auto value) {
     auto clause = Clause(field, groups, value);

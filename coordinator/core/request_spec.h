@@ -22,8 +22,9 @@ struct SpecGroup {
 bool SameSpec(const control::RequestSpec& a, const control::RequestSpec& b);
 
 // "x: ranks disagree on shape: [4,2] on ranks 0,1; [4,3] on rank 2", and so on for
-// every field that differs. Requires: two or more groups that differ.
-std::string DescribeMismatch(const std::string& name, const std::vector<SpecGroup>& groups);
+// every field that differs: the same text whoever came first. Requires: two or more
+// groups that differ, of one rank or more.
+std::string DescribeMismatch(const std::string& name, std::vector<SpecGroup> groups);
 
 // Bounds that every worker keeps: an error ends its stream.
 Status CheckBounds(const control::RequestSpec& spec);

@@ -65,6 +65,16 @@ TEST(RequestSpecTest, SeveralFieldsStandInOneText) {
             "also on shape: [4] on ranks 0,1; [5] on rank 2");
 }
 
+TEST(RequestSpecTest, TheTextIsTheSameWhoeverCameFirst) {
+  const auto three = std::make_shared<const RequestSpec>(Allreduce("x", {3}));
+  const auto four = std::make_shared<const RequestSpec>(Allreduce("x", {4}));
+  const auto four_min = std::make_shared<const RequestSpec>(
+      Allreduce("x", {4}, DataType::kFloat32, ReduceOp::kMin));
+  EXPECT_EQ(DescribeMismatch("x", {{four, {5, 1}}, {four_min, {2}}, {three, {4, 0}}}),
+            "x: ranks disagree on shape: [3] on ranks 0,4; [4] on ranks 1,2,5; also on op: "
+            "sum on ranks 0,1,4,5; min on rank 2");
+}
+
 TEST(RequestSpecTest, ALongTextIsCut) {
   const std::string name(kMaxNameBytes, 'n');
   const auto text = DescribeMismatch(

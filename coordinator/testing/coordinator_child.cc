@@ -14,8 +14,8 @@ extern char** environ;
 namespace reigen::coordinator {
 namespace {
 
-constexpr seconds kPatience{10};
-constexpr seconds kExitPatience{15};
+constexpr seconds kPatience{30};
+constexpr seconds kExitPatience{30};
 
 }  // namespace
 

@@ -22,13 +22,13 @@ class CoordinatorChild {
   ~CoordinatorChild();
 
   void Tell(const launch::ToCoordinator& message);
-  // The next message within ten seconds.
+  // The next message within thirty seconds.
   std::optional<launch::FromCoordinator> Receive();
   // Skips notices.
   std::optional<launch::FromCoordinator> ReceiveNoNotice();
   // As if the launcher died.
   void CloseInput() { input_.Reset(); }
-  // Its exit code within fifteen seconds.
+  // Its exit code within thirty seconds.
   std::optional<int> WaitForExit();
 
  private:

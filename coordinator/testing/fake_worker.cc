@@ -7,7 +7,7 @@
 namespace reigen::coordinator {
 namespace {
 
-constexpr std::chrono::seconds kPatience{10};
+constexpr std::chrono::seconds kPatience{30};
 
 }  // namespace
 

@@ -27,7 +27,7 @@ class FakeWorker {
   // stream ended before one came.
   std::optional<control::CoordinatorMessage> Prove(const std::string& secret);
   void Send(const control::WorkerMessage& message);
-  // The next message within ten seconds.
+  // The next message within thirty seconds.
   std::optional<control::CoordinatorMessage> Receive();
   // The next entry of the plan stream.
   std::optional<control::Entry> ReceiveEntry();
