@@ -127,6 +127,7 @@ def _library(rctx, package, name, needs):
         static_libs = _from_archives(rctx, static_libs)
     if rctx.attr.compiled_by_us:
         static_libs = ["-lpthread"]
+    static_libs = [rctx.attr.static_replace.get(flag, flag) for flag in static_libs]
     return _LIBRARY.format(
         name = repr(name),
         defines = repr(shared_defines),
@@ -170,6 +171,7 @@ pkg_config_repository = repository_rule(
         "main_workspace": attr.string(default = "reigen"),
         "programs": attr.string_list(doc = "Programs on PATH, as targets."),
         "shared_only": attr.bool(doc = "Shared libraries with --config=static too."),
+        "static_replace": attr.string_dict(doc = "With --config=static: flags to replace."),
         "symlinks": attr.string_dict(doc = "Path in the repository to a path on the machine."),
         "targets": attr.string_list_dict(doc = "'package:target' to its pkg-config modules and '-l' flags."),
     },

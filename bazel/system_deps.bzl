@@ -114,3 +114,10 @@ proto_lang_toolchain(
         shared_only = True,
         targets = {":hwy": ["libhwy"]},
     )
+    pkg_config_repository(
+        name = "hwloc",
+        apt = "libhwloc-dev",
+        # Every machine has it, and a .so to link with only libudev-dev brings.
+        static_replace = {"-ludev": "-l:libudev.so.1"},
+        targets = {":hwloc": ["hwloc"]},
+    )

@@ -202,9 +202,12 @@ LAYERS = [
     ("client/c/", ["client/c/", "client/cuda/", "proto/local/", "runtime/base/",
                    "runtime/reduce/"]),
     ("client/cuda/", ["client/c/layout.h", "client/c/reigen.h", "client/c/result.h",
-                      "client/cuda/", "runtime/base/", "runtime/reduce/"]),
+                      "client/cuda/", "runtime/base/", "runtime/gpudirect/", "runtime/probe/",
+                      "runtime/reduce/"]),
     ("client/cpp/", ["client/c/", "client/cpp/"]),
     ("client/examples/", ["client/c/", "client/cpp/", "client/examples/"]),
+    # Looks at all that a host's daemons would use.
+    ("client/cli/reigenctl/doctor/", ["client/", "runtime/"]),
     ("client/cli/", ["client/", "proto/", "runtime/base/"]),
 ]
 

@@ -70,7 +70,7 @@ class Device {
   virtual StatusOr<std::unique_ptr<MemoryRegion>> Register(std::span<std::byte> memory,
                                                            Access access) = 0;
   // Memory of another device (a GPU), as a dma-buf. Unimplemented: not supported by
-  // this device or kernel (EOPNOTSUPP, EPROTONOSUPPORT).
+  // this device, kernel or library (EOPNOTSUPP, EPROTONOSUPPORT, ENOSYS).
   virtual StatusOr<std::unique_ptr<MemoryRegion>> RegisterDmabuf(int fd, uint64_t offset,
                                                                  uint64_t bytes, uint64_t address,
                                                                  Access access) = 0;

@@ -18,11 +18,6 @@ std::string Bytes(uint64_t bytes) {
   return std::to_string((bytes + kKiB - 1) / kKiB) + " KiB";
 }
 
-const char kHowToRaise[] =
-    "raise it: `ulimit -l unlimited` before the job, `memlock unlimited` in "
-    "/etc/security/limits.d for logins over ssh, LimitMEMLOCK=infinity for a systemd unit, "
-    "--ulimit memlock=-1:-1 for a container";
-
 // Whether this process may lock as much as it likes (CapEff of /proc/self/status).
 bool MayLockAll() {
   std::ifstream status("/proc/self/status");
@@ -37,6 +32,11 @@ bool MayLockAll() {
 }
 
 }  // namespace
+
+const char kHowToRaiseLockedMemory[] =
+    "raise it: `ulimit -l unlimited` before the job, `memlock unlimited` in "
+    "/etc/security/limits.d for logins over ssh, LimitMEMLOCK=infinity for a systemd unit, "
+    "--ulimit memlock=-1:-1 for a container";
 
 bool IsLostPath(WorkStatus status) {
   return status == WorkStatus::kFlushed || status == WorkStatus::kRetryExceeded;
@@ -81,14 +81,14 @@ LockedMemory ReadLockedMemory() {
 Status CheckLockedMemory(const LockedMemory& allowed, uint64_t needed_bytes) {
   if (allowed.unlimited || needed_bytes <= allowed.limit_bytes) return OkStatus();
   return ResourceExhausted("locked memory is limited to " + Bytes(allowed.limit_bytes) +
-                           ", RDMA needs about " + Bytes(needed_bytes) + "; " + kHowToRaise);
+                           ", RDMA needs about " + Bytes(needed_bytes) + "; " + kHowToRaiseLockedMemory);
 }
 
 Status DescribeRegistration(const Status& failed, const LockedMemory& allowed, uint64_t bytes) {
   if (failed.code() != StatusCode::kResourceExhausted || allowed.unlimited) return failed;
   return ResourceExhausted(Message(failed) + ": locked memory is limited to " +
                            Bytes(allowed.limit_bytes) + ", of which others hold a part, and " +
-                           Bytes(bytes) + " more were needed; " + kHowToRaise);
+                           Bytes(bytes) + " more were needed; " + kHowToRaiseLockedMemory);
 }
 
 }  // namespace reigen::transport::rdma

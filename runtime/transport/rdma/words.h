@@ -25,6 +25,9 @@ struct LockedMemory {
 };
 LockedMemory ReadLockedMemory();
 
+// "raise it: ...", for a shell, a login, a unit and a container.
+extern const char kHowToRaiseLockedMemory[];
+
 // Ok, or ResourceExhausted: what the limit is, what is needed, how to raise it.
 Status CheckLockedMemory(const LockedMemory& allowed, uint64_t needed_bytes);
 

@@ -58,7 +58,9 @@ class RealDevice final : public Device {
                                                          uint64_t address,
                                                          Access access) override {
     ibv_mr* mr = ibv_reg_dmabuf_mr(pd_, offset, bytes, address, fd, ToAccessFlags(access));
-    if (mr == nullptr && (errno == EOPNOTSUPP || errno == EPROTONOSUPPORT)) {
+    // The kernel's driver, the kernel, the device's part of libibverbs.
+    if (mr == nullptr &&
+        (errno == EOPNOTSUPP || errno == EPROTONOSUPPORT || errno == ENOSYS)) {
       return ErrnoStatus(StatusCode::kUnimplemented, "ibv_reg_dmabuf_mr");
     }
     return Region(mr, "ibv_reg_dmabuf_mr", bytes);
