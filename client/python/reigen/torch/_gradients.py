@@ -6,7 +6,7 @@ from . import _allreduce
 
 
 def checked_names(param_groups, named_parameters):
-    """Parameter -> name, of those that are trained, in the optimizer's order."""
+    """Parameter -> name, in the optimizer's order; frozen ones too."""
     parameters = [p for group in param_groups for p in group["params"]]
     if named_parameters is None:
         named = [
@@ -27,7 +27,17 @@ def checked_names(param_groups, named_parameters):
     unnamed = sum(1 for p in parameters if p not in names)
     if unnamed:
         raise ValueError("named_parameters lacks %d of the optimizer's parameters" % unnamed)
-    return {p: str(names[p]) for p in parameters if p.requires_grad}
+    return {p: str(names[p]) for p in parameters}
+
+
+def newcomers(param_groups, known):
+    """(parameter, name for it) of those to be trained that are not in `known`."""
+    return [
+        (p, "group%d.%d" % (g, i))
+        for g, group in enumerate(param_groups)
+        for i, p in enumerate(group["params"])
+        if p.requires_grad and p not in known
+    ]
 
 
 def checked_groups(groups, names):

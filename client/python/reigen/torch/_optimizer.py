@@ -22,20 +22,40 @@ class _DistributedOptimizer:
     """
 
     def _prepare(self, names, groups, settings):
-        self._names = names  # parameter -> name
+        self._given_names = names
+        self._names = {}  # parameter that is trained -> name
         self._settings = settings
-        self._delay = {p: settings.passes for p in names}
+        self._delay = {}
         self._handles = {}  # first parameter of a unit -> (handle, unit, contexts)
         self._started = set()
-        self._units = _gradients.units(names, groups)
+        self._units = {}
         self._synchronized = False
         self._should_synchronize = True
         self._hooks = []
+        trained = {p: name for p, name in names.items() if p.requires_grad}
+        self._take_in(trained, _gradients.units(trained, groups))
+
+    def _take_in(self, names, units):
+        self._names.update(names)
+        self._units.update(units)
+        self._delay.update({p: self._settings.passes for p in names})
         if _life.size() > 1:
             # Parameters outlive an optimizer that is dropped: another may follow.
             on_gradient = weakref.WeakMethod(self._on_gradient)
             for parameter in names:
                 self._hooks.append(_gradients.on_gradient(parameter, on_gradient))
+
+    def _take_in_newcomers(self):
+        """Those of add_param_group(), and those that were frozen until now."""
+        found = _gradients.newcomers(self.param_groups, self._names)
+        if found:
+            names = {p: self._given_names.get(p, name) for p, name in found}
+            self._take_in(names, _gradients.units(names, []))
+
+    def add_param_group(self, param_group):
+        """As the base class's. All ranks add the same."""
+        super().add_param_group(param_group)
+        self._take_in_newcomers()
 
     def set_backward_passes_per_step(self, passes):
         """From now on step() follows that many backward passes."""
@@ -101,9 +121,11 @@ class _DistributedOptimizer:
             with optimizer.skip_synchronize():
                 optimizer.step()
         """
+        self._take_in_newcomers()
         if _life.size() > 1:
             for unit in dict.fromkeys(self._units.values()):
-                if unit[0] not in self._started:
+                trained = any(parameter.requires_grad for parameter in unit)
+                if trained and unit[0] not in self._started:
                     self._start(unit)
         for handle, unit, contexts in self._handles.values():
             try:

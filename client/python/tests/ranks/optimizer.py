@@ -151,6 +151,32 @@ def check_unused_parameters(rank, size):
     assert torch.allclose(second.weight.grad, torch.full((1, 3), (size - 1.0) / size))
 
 
+def check_parameters_that_come_later(rank, size):
+    """Added to the optimizer, or frozen when it was made, or frozen since."""
+    model, reference = make_model(), make_model()
+    first, second = model[0], model[2]
+    first.bias.requires_grad_(False)
+    ours = hvd.DistributedOptimizer(
+        torch.optim.SGD(first.parameters(), lr=0.1), first.named_parameters()
+    )
+    plain = torch.optim.SGD(reference.parameters(), lr=0.1)
+    ours.add_param_group({"params": list(second.parameters())})
+    for step in range(4):
+        first.bias.requires_grad_(step >= 2)
+        reference[0].bias.requires_grad_(step >= 2)
+        second.weight.requires_grad_(step != 3)
+        reference[2].weight.requires_grad_(step != 3)
+        ours.zero_grad(set_to_none=True)
+        plain.zero_grad(set_to_none=True)
+        whole = batch(step, ROWS_PER_RANK * size)
+        loss_of(model, whole[rank * ROWS_PER_RANK : (rank + 1) * ROWS_PER_RANK]).backward()
+        loss_of(reference, whole).backward()
+        ours.step()
+        plain.step()
+        assert_same(model, reference)
+    assert second.weight.grad is None  # frozen: no zeros for weight decay to work on
+
+
 def check_a_second_optimizer(rank, size):
     """The hooks of one that was dropped are gone with it."""
     model = make_model()
@@ -204,6 +230,7 @@ def main():
     check_clipping(rank, size)
     check_accumulation(rank, size)
     check_unused_parameters(rank, size)
+    check_parameters_that_come_later(rank, size)
     check_a_second_optimizer(rank, size)
     check_gradients_of_operations(rank, size)
     check_broadcasts(rank, size)
