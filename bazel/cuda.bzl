@@ -1,4 +1,4 @@
-"""cuda_fatbin: a .cu file compiled by nvcc, where CUDA is on."""
+"""CUDA code compiled by nvcc, where CUDA is on, and put into a library."""
 
 load("@local_config_cuda//:defs.bzl", "CUDA_VERSION", "NVCC")
 
@@ -8,6 +8,21 @@ GENCODE = [
     "arch=compute_90,code=sm_90",
     "arch=compute_90,code=compute_90",
 ]
+_IN_WORDS = "sm_80, sm_90 and PTX, by nvcc " + CUDA_VERSION
+
+# The image between two symbols that no other library sees, as cuModuleLoadData takes it.
+_ASSEMBLY = """
+    .section .rodata
+    .balign 64
+    .hidden {name}_begin
+    .hidden {name}_end
+    .global {name}_begin
+    .global {name}_end
+{name}_begin:
+    .incbin "{path}"
+{name}_end:
+    .section .note.GNU-stack,"",%progbits
+"""
 
 def _cuda_fatbin_impl(ctx):
     if not NVCC:
@@ -32,13 +47,19 @@ def _cuda_fatbin_impl(ctx):
         mnemonic = "CudaCompile",
         progress_message = "Compiling %s with nvcc %s" % (ctx.file.src.short_path, CUDA_VERSION),
     )
-    return [DefaultInfo(files = depset([out]))]
+    assembly = ctx.actions.declare_file(ctx.label.name + ".S")
+    ctx.actions.write(assembly, _ASSEMBLY.format(name = ctx.attr.symbol, path = out.path))
+    return [
+        DefaultInfo(files = depset([out])),
+        OutputGroupInfo(assembly = depset([assembly])),
+    ]
 
 _cuda_fatbin = rule(
     implementation = _cuda_fatbin_impl,
     attrs = {
         "deps": attr.label_list(providers = [CcInfo]),
         "src": attr.label(allow_single_file = [".cu"], mandatory = True),
+        "symbol": attr.string(mandatory = True),
     },
 )
 
@@ -50,24 +71,42 @@ def cuda_select(on, off):
         "//conditions:default": off,
     })
 
-def cuda_fatbin(name, src, deps = [], **kwargs):
-    """A filegroup of the compiled file, or of nothing where CUDA is off.
+def cuda_image(name, src, symbol, srcs, hdrs, kernel_deps = [], **kwargs):
+    """A cc_library with the compiled .cu file in it, or without it where CUDA is off.
 
     Args:
-      name: the filegroup.
+      name: the cc_library. NAME_fatbin is a filegroup of the file itself, or empty.
       src: the .cu file.
-      deps: cc_library targets whose headers it includes.
-      **kwargs: visibility, ...
+      symbol: SYMBOL_begin and SYMBOL_end lie around the image.
+      srcs: they are compiled with REIGEN_CUDA_KERNELS, if there is an image: a text
+        that says for which devices.
+      hdrs: the library's.
+      kernel_deps: cc_library targets whose headers the .cu file includes.
+      **kwargs: deps, visibility, ...
     """
     _cuda_fatbin(
         name = name + "_compiled",
         src = src,
-        deps = deps,
-        # Built only where the filegroup below selects it.
+        symbol = symbol,
+        deps = kernel_deps,
+        # Built only where the targets below select it.
         tags = ["manual"],
     )
     native.filegroup(
-        name = name,
+        name = name + "_assembly",
+        srcs = [":" + name + "_compiled"],
+        output_group = "assembly",
+        tags = ["manual"],
+    )
+    native.filegroup(
+        name = name + "_fatbin",
         srcs = cuda_select([":" + name + "_compiled"], []),
+    )
+    native.cc_library(
+        name = name,
+        srcs = srcs + cuda_select([":" + name + "_assembly"], []),
+        hdrs = hdrs,
+        local_defines = cuda_select(["'REIGEN_CUDA_KERNELS=\"%s\"'" % _IN_WORDS], []),
+        textual_hdrs = [":" + name + "_fatbin"],
         **kwargs
     )

@@ -16,12 +16,10 @@ ArenaFile::~ArenaFile() {
   munmap(base_, bytes_);
 }
 
-Result ArenaFile::PinOnce(const std::function<Result()>& pin, std::function<void()> unpin) {
+bool ArenaFile::PinOnce(const std::function<bool()>& pin, std::function<void()> unpin) {
   const std::lock_guard lock(pin_mutex_);
-  if (unpin_) return Ok();
-  REIGEN_SDK_RETURN_IF_ERROR(pin());
-  unpin_ = std::move(unpin);
-  return Ok();
+  if (!std::exchange(pin_tried_, true) && pin()) unpin_ = std::move(unpin);
+  return static_cast<bool>(unpin_);
 }
 
 Result ArenaFile::MapAt(int fd, int flags, uint32_t id, uint64_t bytes,

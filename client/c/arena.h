@@ -36,8 +36,9 @@ class ArenaFile {
   std::byte* base() const { return base_; }
   std::optional<uint64_t> Allocate(uint64_t bytes);
   void Free(uint64_t offset);
-  // Calls `pin` unless it has succeeded before; then `unpin` before the unmapping.
-  Result PinOnce(const std::function<Result()>& pin, std::function<void()> unpin);
+  // Calls `pin` the first time; if that was true, `unpin` before the unmapping. Returns
+  // what it was.
+  bool PinOnce(const std::function<bool()>& pin, std::function<void()> unpin);
 
  private:
   ArenaFile(std::byte* base, uint32_t id, uint64_t bytes);
@@ -49,7 +50,8 @@ class ArenaFile {
   const uint64_t bytes_;
   std::mutex mutex_;
   BlockAllocator blocks_;
-  std::mutex pin_mutex_;         // pinning takes long
+  std::mutex pin_mutex_;  // pinning takes long
+  bool pin_tried_ = false;
   std::function<void()> unpin_;  // empty: not pinned
 };
 

@@ -1,14 +1,35 @@
 #include "client/c/context.h"
 
-#include <cstdlib>
+#include <cstdio>
+#include <string>
 #include <utility>
 
 #include "client/c/environment.h"
 #include "client/c/fork_guard.h"
 #include "client/c/local_job.h"
 #include "client/c/worker_job.h"
+#include "client/cuda/kernel_image.h"
+#include "runtime/base/clock.h"
 
 namespace reigen::sdk {
+namespace {
+
+// A kernel of the trainer's that takes this long has not made progress for as long.
+constexpr auto kDeviceWait = seconds(300);
+
+// Where frameworks put their warnings too: the library has no log.
+void ReportToStderr(const std::string& line) { std::fprintf(stderr, "reigen: %s\n", line.c_str()); }
+
+cuda::DeviceOptions GpuOptions() {
+  cuda::DeviceOptions options;
+  options.image = cuda::KernelImage();
+  options.report = ReportToStderr;
+  return options;
+}
+
+}  // namespace
+
+Context::Context() : devices_(GpuOptions()) {}
 
 Result Context::JoiningSession(std::shared_ptr<Session>* out) {
   const std::lock_guard lock(mutex_);
@@ -16,6 +37,9 @@ Result Context::JoiningSession(std::shared_ptr<Session>* out) {
   if (joining_ == nullptr) {
     SessionOptions options;
     REIGEN_SDK_RETURN_IF_ERROR(ReadEnvironment(&options));
+    devices_.Configure(
+        std::chrono::duration_cast<Duration>(kDeviceWait * options.timeout_scale),
+        CudaKernelsAreOff() ? "REIGEN_CUDA_KERNELS is off" : "");
     fork_guard::Arm();
     if (options.socket_path.empty()) {
       job_ = std::make_shared<LocalJob>(&devices_);

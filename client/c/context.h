@@ -26,6 +26,7 @@ namespace reigen::sdk {
 
 class Context {
  public:
+  Context();
   Result Init();
   Result Shutdown();
   // Null: not initialised.

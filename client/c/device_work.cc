@@ -1,6 +1,10 @@
 #include "client/c/device_work.h"
 
+#include <map>
 #include <utility>
+
+#include "client/cuda/reduce_kernel.h"
+#include "runtime/base/dtype.h"
 
 namespace reigen::sdk {
 namespace {
@@ -11,6 +15,10 @@ Result Named(const Request& request, Result result) {
 }
 
 cuda::CuAddress AddressOf(const std::byte* memory) { return reinterpret_cast<uintptr_t>(memory); }
+
+cuda::CuStream StreamOf(const Request& request) {
+  return reinterpret_cast<cuda::CuStream>(request.stream);
+}
 
 // 0: there is none.
 cuda::CuAddress AnyAddress(const Request& request) {
@@ -31,7 +39,7 @@ Result DeviceWork::Start(cuda::Devices& devices, const Request& request,
   if (ordinal < 0) started = devices.OrdinalOf(AnyAddress(request), &ordinal);
   if (started.ok()) started = devices.Get(ordinal, &work->device_);
   if (started.ok()) {
-    started = work->device_->Mark(reinterpret_cast<cuda::CuStream>(request.stream), &work->begin_);
+    started = work->device_->Mark(StreamOf(request), &work->begin_);
   }
   if (!started.ok()) return Named(request, std::move(started));
   work->thread_ = std::move(thread);
@@ -39,13 +47,13 @@ Result DeviceWork::Start(cuda::Devices& devices, const Request& request,
   return Ok();
 }
 
-Result DeviceWork::Pin(const std::shared_ptr<ArenaFile>& file) {
+void DeviceWork::Pin(const std::shared_ptr<ArenaFile>& file) {
   std::byte* const base = file->base();
-  return file->PinOnce([&] { return device_->Pin(base, file->bytes()); },
-                       [device = device_, base] { device->Unpin(base); });
+  pinned_ = file->PinOnce([&] { return device_->Pin(base, file->bytes()); },
+                          [device = device_, base] { device->Unpin(base); });
 }
 
-Result DeviceWork::Fetch(const Request& request, std::span<const Payload> payloads) {
+Result DeviceWork::StartFetch(const Request& request, std::span<const Payload> payloads) {
   std::vector<cuda::Copy> copies;
   for (size_t i = 0; i < payloads.size(); ++i) {
     const RequestTensor& tensor = request.tensors[i];
@@ -56,7 +64,15 @@ Result DeviceWork::Fetch(const Request& request, std::span<const Payload> payloa
                       .layout = &tensor.in});
   }
   // Without copies too: the outputs are not written before the stream got here.
-  return Named(request, device_->ToHost(*begin_, copies));
+  return Named(request, device_->StartToHost(*begin_, copies, pinned_, &fetched_));
+}
+
+Result DeviceWork::EndFetch(const Request& request) {
+  return Named(request, fetched_->Wait());
+}
+
+void DeviceWork::KeepIfTouched(Block block) {
+  device_->KeepIfTouched(std::make_shared<Block>(std::move(block)));
 }
 
 Result DeviceWork::Deliver(const Request& request, std::span<const Payload> payloads,
@@ -76,13 +92,50 @@ Result DeviceWork::Deliver(const Request& request, std::span<const Payload> payl
     Block block;
   };
   const auto sent = std::make_shared<Sent>();
-  REIGEN_SDK_RETURN_IF_ERROR(
-      Named(request, device_->ToDevice(copies, reinterpret_cast<cuda::CuStream>(request.stream),
-                                       &sent->end)));
   sent->block = std::move(block);
-  // If it fails the GPU is lost, and nothing reads the block.
-  const auto wait = [sent] { static_cast<void>(sent->end->Wait().ok()); };
+  Result started = device_->ToDevice(copies, StreamOf(request), &sent->end);
+  if (!started.ok()) {
+    device_->KeepIfTouched(sent);
+    return Named(request, std::move(started));
+  }
+  // If it fails the GPU is lost; whoever uses it next is told.
+  const auto wait = [sent, device = device_] {
+    if (!sent->end->Wait().ok()) device->KeepIfTouched(sent);
+  };
   if (thread_ == nullptr || !thread_->Post(wait)) wait();
+  return Ok();
+}
+
+bool DeviceWork::CanScale(const Request& request) const {
+  if (!device_->has_kernels() || request.kind != CollectiveKind::kAllreduce) return false;
+  for (const RequestTensor& tensor : request.tensors) {
+    if (!tensor.in.contiguous() || !tensor.out.contiguous()) return false;
+    // An element is read before it is written by its own thread only.
+    const bool apart = tensor.input + tensor.bytes <= tensor.output ||
+                       tensor.output + tensor.bytes <= tensor.input;
+    if (tensor.input != tensor.output && !apart) return false;
+  }
+  return true;
+}
+
+Result DeviceWork::Scale(const Request& request) {
+  std::map<DataType, std::vector<cuda::ReduceItem>> items;
+  for (const RequestTensor& tensor : request.tensors) {
+    if (tensor.count == 0) continue;
+    cuda::ReduceItem& item = items[tensor.dtype].emplace_back();
+    item.inputs[0] = tensor.input;
+    item.out = tensor.output;
+    item.count = tensor.count;
+  }
+  cuda::ReduceBatch batch = {};
+  batch.prescale = request.prescale;
+  batch.postscale = request.postscale;
+  batch.divisor = 1;
+  batch.input_count = 1;
+  for (const auto& [dtype, of_dtype] : items) {
+    REIGEN_SDK_RETURN_IF_ERROR(Named(
+        request, device_->Reduce(*begin_, dtype, batch, of_dtype, StreamOf(request))));
+  }
   return Ok();
 }
 

@@ -1,8 +1,8 @@
 // An operation's tensors on a GPU: their way into host memory, and the result's back.
 //
-// Threads: Start by the thread that enqueues, Fetch by the device thread, Deliver by
+// Threads: Start by the thread that enqueues, the fetch by the device thread, Deliver by
 //          the one that sees the end: one after the other.
-// Memory:  the caller's tensors are read until Fetch returned; the result's host memory
+// Memory:  the caller's tensors are read until EndFetch returned; the result's host memory
 //          is kept until the device has read it.
 #ifndef REIGEN_CLIENT_C_DEVICE_WORK_H_
 #define REIGEN_CLIENT_C_DEVICE_WORK_H_
@@ -33,22 +33,31 @@ struct Payload {
 
 class DeviceWork {
  public:
-  // Marks what the caller's stream has been given so far. `thread`: see Deliver;
-  // null: Deliver waits itself.
+  // Marks what the caller's stream has been given so far. `thread`: see Deliver.
   static Result Start(cuda::Devices& devices, const Request& request,
                       std::shared_ptr<TaskThread> thread, std::unique_ptr<DeviceWork>* out);
 
-  // The device's copies run at full speed from and to this memory.
-  Result Pin(const std::shared_ptr<ArenaFile>& file);
-  // inputs -> payloads. Waits for the caller's stream.
-  Result Fetch(const Request& request, std::span<const Payload> payloads);
+  // The device's copies run at full speed from and to this memory, where it can be had.
+  void Pin(const std::shared_ptr<ArenaFile>& file);
+  // inputs -> payloads, once the caller's stream got here; waits for it if there is no
+  // pinned memory.
+  Result StartFetch(const Request& request, std::span<const Payload> payloads);
+  // Waits until they are there.
+  Result EndFetch(const Request& request);
+  // After a failure: keeps the memory for as long as the device may touch it.
+  void KeepIfTouched(Block block);
   // payloads -> outputs; the caller's stream goes on after it. Does not wait: `block`,
   // which the payloads lie in, goes to the thread until the device is done with it.
   Result Deliver(const Request& request, std::span<const Payload> payloads, Block block);
+  // An all-reduce of one rank, on the device. False: it cannot be done there.
+  bool CanScale(const Request& request) const;
+  Result Scale(const Request& request);
 
  private:
   std::shared_ptr<cuda::Device> device_;
   std::unique_ptr<cuda::Device::Event> begin_;
+  std::unique_ptr<cuda::Device::Event> fetched_;
+  bool pinned_ = false;
   std::shared_ptr<TaskThread> thread_;
 };
 

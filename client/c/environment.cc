@@ -4,6 +4,7 @@
 #include <climits>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 
 namespace reigen::sdk {
 
@@ -30,6 +31,11 @@ Result ReadEnvironment(SessionOptions* out) {
     return Invalid("REIGEN_TIMEOUT_SCALE is no positive number: " + std::string(scale));
   }
   return Ok();
+}
+
+bool CudaKernelsAreOff() {
+  const char* const kernels = std::getenv("REIGEN_CUDA_KERNELS");
+  return kernels != nullptr && std::string_view(kernels) == "off";
 }
 
 }  // namespace reigen::sdk

@@ -11,6 +11,9 @@ namespace reigen::sdk {
 // names the variable that is wrong.
 Result ReadEnvironment(SessionOptions* out);
 
+// REIGEN_CUDA_KERNELS=off: CUDA tensors are copied one by one.
+bool CudaKernelsAreOff();
+
 }  // namespace reigen::sdk
 
 #endif  // REIGEN_CLIENT_C_ENVIRONMENT_H_

@@ -36,6 +36,14 @@ class Layout {
   // The bytes touched: [data + begin, data + end).
   int64_t begin() const { return begin_; }
   int64_t end() const { return end_; }
+  struct Dim {
+    int64_t extent = 0;
+    int64_t stride = 0;  // bytes
+    friend bool operator==(const Dim&, const Dim&) = default;
+  };
+  // Outermost first, neighbours merged; empty: contiguous.
+  std::span<const Dim> dims() const { return dims_; }
+  size_t element_bytes() const { return element_bytes_; }
   friend bool operator==(const Layout&, const Layout&) = default;
 
   // Tensor at `data` -> packed memory, and back.
@@ -43,12 +51,6 @@ class Layout {
   void Scatter(const std::byte* packed, std::byte* data) const;
 
  private:
-  struct Dim {
-    int64_t extent = 0;
-    int64_t stride = 0;  // bytes
-    friend bool operator==(const Dim&, const Dim&) = default;
-  };
-
   void Merge(std::span<const int64_t> shape, std::span<const int64_t> strides);
   void FindOverlap();
   template <typename Copy>
@@ -56,7 +58,7 @@ class Layout {
 
   size_t element_bytes_ = 1;
   uint64_t count_ = 0;
-  std::vector<Dim> dims_;  // outermost first, neighbours merged; empty: contiguous
+  std::vector<Dim> dims_;
   int64_t begin_ = 0;
   int64_t end_ = 0;
   bool overlaps_ = false;

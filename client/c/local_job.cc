@@ -48,16 +48,18 @@ Result LocalJob::Submit(const std::shared_ptr<Operation>& operation) {
   return Ok();
 }
 
-// Through host memory: a job of one rank reduces nothing.
+// A job of one rank reduces nothing: scaled there, or else through host memory.
 Result LocalJob::RunOnDevice(const Request& request) {
+  std::unique_ptr<DeviceWork> work;
+  REIGEN_SDK_RETURN_IF_ERROR(DeviceWork::Start(*devices_, request, nullptr, &work));
+  if (work->CanScale(request)) return work->Scale(request);
   std::vector<std::vector<std::byte>> memory;
   std::vector<Payload> payloads(request.tensors.size());
   for (size_t i = 0; i < payloads.size(); ++i) {
     payloads[i].packed = memory.emplace_back(request.tensors[i].bytes).data();
   }
-  std::unique_ptr<DeviceWork> work;
-  REIGEN_SDK_RETURN_IF_ERROR(DeviceWork::Start(*devices_, request, nullptr, &work));
-  REIGEN_SDK_RETURN_IF_ERROR(work->Fetch(request, payloads));
+  REIGEN_SDK_RETURN_IF_ERROR(work->StartFetch(request, payloads));
+  REIGEN_SDK_RETURN_IF_ERROR(work->EndFetch(request));
   for (size_t i = 0; i < payloads.size(); ++i) {
     if (request.kind != CollectiveKind::kAllreduce) break;
     std::byte* const packed = payloads[i].packed;

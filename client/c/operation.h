@@ -40,7 +40,10 @@ class Operation {
   // Its tensors are on a GPU: from now on in staging.
   void StartStaging(std::unique_ptr<DeviceWork> work);
   // By the device thread. The inputs are fetched to where the payloads say.
-  Result FetchInputs() { return device_work_->Fetch(request_, payloads_); }
+  Result StartFetch() { return device_work_->StartFetch(request_, payloads_); }
+  Result EndFetch() { return device_work_->EndFetch(request_); }
+  // After a failure of these: nothing will use the payloads.
+  void GiveUpFetch() { device_work_->KeepIfTouched(std::move(block_)); }
   void EndStaging();
   // Until it is not in staging.
   Sleep WaitStaged(Time deadline);

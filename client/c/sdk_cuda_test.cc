@@ -6,6 +6,7 @@
 
 #include "client/c/fake_worker.h"
 #include "client/c/reigen.h"
+#include "client/cuda/kernel_image.h"
 #include "client/cuda/testing/fake_driver.h"
 #include "gtest/gtest.h"
 
@@ -58,6 +59,14 @@ class SdkCudaTest : public testing::Test {
     return reigen_allreduce_async(tensors.size() > 1 ? "g" : nullptr, tensors.data(),
                                   tensors.size(), &options, handle);
   }
+  // With a worker that takes the request and does no more.
+  void StartUnanswered(reigen_handle* handle) {
+    FakeScript silent;
+    silent.on_request = nullptr;
+    Begin(std::move(silent));
+    const cuda::CuAddress x = driver_.Allocate(8);
+    ASSERT_EQ(Start({Tensor(x, &two_, "x")}, handle), REIGEN_OK);
+  }
   static reigen_status Finish(reigen_handle handle) {
     const reigen_status status = reigen_wait(handle, 10.0);
     const std::string text = status == REIGEN_OK ? "" : reigen_last_error();
@@ -87,6 +96,70 @@ TEST_F(SdkCudaTest, AGroupGoesThroughTheArenaAndBackToTheCallersStream) {
   const auto seen = worker_->WaitForRequests(1)[0];
   EXPECT_EQ(seen.head.device_kind, local::kCudaDevice);
   EXPECT_NE(seen.tensors[0].arena, local::kInlineArena);
+}
+
+TEST_F(SdkCudaTest, AGroupOfManyIsOneLaunchAndOneCopyEachWay) {
+  Begin();
+  constexpr size_t kTensors = 100;
+  std::vector<cuda::CuAddress> memory(kTensors);
+  std::vector<std::string> names(kTensors);
+  std::vector<reigen_tensor> tensors(kTensors);
+  for (size_t i = 0; i < kTensors; ++i) {
+    memory[i] = driver_.Allocate(8);
+    names[i] = "x" + std::to_string(i);
+    driver_.Write(memory[i], {static_cast<float>(i), 1}, stream_);
+    tensors[i] = Tensor(memory[i], &two_, names[i].c_str());
+  }
+  const int launches = driver_.calls("cuLaunchKernel");
+  const int fetches = driver_.calls("cuMemcpyDtoHAsync_v2");
+  const int sends = driver_.calls("cuMemcpyHtoDAsync_v2");
+  reigen_handle handle = 0;
+  ASSERT_EQ(Start(tensors, &handle), REIGEN_OK) << reigen_last_error();
+  EXPECT_EQ(Finish(handle), REIGEN_OK) << last_;
+  const bool has_kernels = cuda::KernelImageText() != nullptr;
+  const int copies = has_kernels ? 1 : static_cast<int>(kTensors);
+  EXPECT_EQ(driver_.calls("cuLaunchKernel") - launches, has_kernels ? 2 : 0);
+  EXPECT_EQ(driver_.calls("cuMemcpyDtoHAsync_v2") - fetches, copies);
+  EXPECT_EQ(driver_.calls("cuMemcpyHtoDAsync_v2") - sends, copies);
+  for (size_t i = 0; i < kTensors; ++i) {
+    EXPECT_EQ(driver_.Read(memory[i], 2, stream_),
+              (std::vector<float>{100 + static_cast<float>(i), 101}));
+  }
+}
+
+TEST_F(SdkCudaTest, RequestsAreSentInTheOrderOfTheirCalls) {
+  Begin();
+  constexpr size_t kRequests = 50;  // more than are fetched at once
+  std::vector<reigen_handle> handles(kRequests);
+  std::vector<cuda::CuAddress> memory(kRequests);
+  for (size_t i = 0; i < kRequests; ++i) {
+    memory[i] = driver_.Allocate(8);
+    driver_.Write(memory[i], {static_cast<float>(i), 0}, stream_);
+    const std::string name = "x" + std::to_string(i);
+    ASSERT_EQ(Start({Tensor(memory[i], &two_, name.c_str())}, &handles[i]), REIGEN_OK);
+  }
+  for (size_t i = 0; i < kRequests; ++i) {
+    EXPECT_EQ(Finish(handles[i]), REIGEN_OK) << last_;
+    EXPECT_EQ(driver_.Read(memory[i], 2, stream_)[0], 100 + static_cast<float>(i));
+  }
+  const auto seen = worker_->WaitForRequests(kRequests);
+  for (size_t i = 1; i < kRequests; ++i) {
+    EXPECT_GT(seen[i].head.request, seen[i - 1].head.request);
+  }
+}
+
+TEST_F(SdkCudaTest, WithoutPageLockedMemoryItWorksToo) {
+  Begin();
+  driver_.FailOnce("cuMemHostRegister_v2", 1);
+  const cuda::CuAddress x = driver_.Allocate(8);
+  driver_.Write(x, {1, 2}, stream_);
+  for (int i = 1; i <= 2; ++i) {
+    reigen_handle handle = 0;
+    ASSERT_EQ(Start({Tensor(x, &two_, "x")}, &handle), REIGEN_OK);
+    EXPECT_EQ(Finish(handle), REIGEN_OK) << last_;
+    EXPECT_EQ(driver_.Read(x, 1, stream_)[0], 1 + 100.0f * static_cast<float>(i));
+  }
+  EXPECT_EQ(driver_.registered(), 0);
 }
 
 TEST_F(SdkCudaTest, TheArenaIsPinnedWhileItLives) {
@@ -128,24 +201,16 @@ TEST_F(SdkCudaTest, AFailedCopyBackIsTheOperationsResult) {
 }
 
 TEST_F(SdkCudaTest, AWorkersDeathEndsWhatIsInFlight) {
-  FakeScript silent;
-  silent.on_request = nullptr;
-  Begin(std::move(silent));
-  const cuda::CuAddress x = driver_.Allocate(8);
   reigen_handle handle = 0;
-  ASSERT_EQ(Start({Tensor(x, &two_, "x")}, &handle), REIGEN_OK);
+  StartUnanswered(&handle);
   worker_->WaitForRequests(1);
   worker_->Die();
   EXPECT_EQ(Finish(handle), REIGEN_UNAVAILABLE);
 }
 
 TEST_F(SdkCudaTest, ShutdownEndsWhatIsInFlight) {
-  FakeScript silent;
-  silent.on_request = nullptr;
-  Begin(std::move(silent));
-  const cuda::CuAddress x = driver_.Allocate(8);
   reigen_handle handle = 0;
-  ASSERT_EQ(Start({Tensor(x, &two_, "x")}, &handle), REIGEN_OK);
+  StartUnanswered(&handle);
   reigen_shutdown();
   EXPECT_EQ(Finish(handle), REIGEN_ABORTED);
 }

@@ -15,6 +15,9 @@ namespace {
 constexpr uint64_t kMaxSurplusBytes = 256ull << 20;
 constexpr uint64_t kGrowthUnitBytes = 1ull << 20;
 
+// Operations whose CUDA tensors are on their way at once.
+constexpr size_t kMaxFetching = 16;
+
 Place PlaceOf(const local::EpochBegun& begun) {
   return {.rank = begun.rank,
           .size = begun.size,
@@ -34,7 +37,10 @@ WorkerJob::WorkerJob(std::shared_ptr<Session> session, const UserMemory* user_me
       names_(local::kMaxNames),
       devices_(devices) {}
 
-WorkerJob::~WorkerJob() { device_thread_->Stop(); }
+WorkerJob::~WorkerJob() {
+  device_thread_.Stop();
+  release_thread_->Stop();
+}
 
 Result WorkerJob::Allocate(uint64_t bytes, Block* out) {
   while (true) {
@@ -168,37 +174,55 @@ Result WorkerJob::PublishLocked(const std::shared_ptr<Operation>& operation) {
 Result WorkerJob::SubmitDevice(const std::shared_ptr<Operation>& operation) {
   std::unique_ptr<DeviceWork> work;
   REIGEN_SDK_RETURN_IF_ERROR(
-      DeviceWork::Start(*devices_, operation->request(), device_thread_, &work));
+      DeviceWork::Start(*devices_, operation->request(), release_thread_, &work));
   REIGEN_SDK_RETURN_IF_ERROR(Stage(*operation));
-  if (operation->block().valid()) {
-    Result pinned = work->Pin(operation->block().file());
-    if (!pinned.ok()) return Fail(pinned.code, operation->request().name() + ": " + pinned.text);
-  }
+  if (operation->block().valid()) work->Pin(operation->block().file());
   {
     const std::lock_guard order(submit_mutex_);
     REIGEN_SDK_RETURN_IF_ERROR(TakeNamesLocked(*operation));
   }
   operation->StartStaging(std::move(work));
-  if (device_thread_->Post([this, operation] { SendFetched(operation); })) return Ok();
+  if (device_thread_.Post([this, operation] { StartFetch(operation); })) return Ok();
   names_.Unpin(operation->name_ids());
   return Fail(REIGEN_ABORTED, operation->request().name() + ": shut down, or no thread to be had");
 }
 
-// In the device thread. Failures are the operation's result.
-void WorkerJob::SendFetched(const std::shared_ptr<Operation>& operation) {
-  Result result = session_->ended() ? session_->end_reason() : operation->FetchInputs();
-  if (result.ok()) {
+// In the device thread. The copies of what is enqueued by now are all started before
+// the first one is waited for, so that the device always has some to do.
+void WorkerJob::StartFetch(const std::shared_ptr<Operation>& operation) {
+  Result started = session_->ended() ? session_->end_reason() : operation->StartFetch();
+  if (!started.ok()) return FailFetch(*operation, std::move(started));
+  fetching_.push_back(operation);
+  if (!device_thread_.Post([this] { SendOldestFetched(); })) {
+    while (!fetching_.empty()) SendOldestFetched();
+  }
+  if (fetching_.size() >= kMaxFetching) SendOldestFetched();
+}
+
+// In the device thread, in the order of the calls that enqueued them.
+void WorkerJob::SendOldestFetched() {
+  if (fetching_.empty()) return;
+  const std::shared_ptr<Operation> operation = std::move(fetching_.front());
+  fetching_.pop_front();
+  Result result = operation->EndFetch();
+  if (result.ok() && session_->ended()) result = session_->end_reason();
+  if (!result.ok()) return FailFetch(*operation, std::move(result));
+  {
     const std::lock_guard order(submit_mutex_);
     result = PublishLocked(operation);
-    if (!result.ok()) Progress();  // the session has ended, and with it the operation
-  } else {
-    names_.Unpin(operation->name_ids());
-    Completion failed;
-    failed.request = operation->id();
-    failed.result = std::move(result);
-    operation->End(std::move(failed));
   }
+  if (!result.ok()) Progress();  // the session has ended, and with it the operation
   operation->EndStaging();
+}
+
+void WorkerJob::FailFetch(Operation& operation, Result result) {
+  names_.Unpin(operation.name_ids());
+  operation.GiveUpFetch();
+  Completion failed;
+  failed.request = operation.id();
+  failed.result = std::move(result);
+  operation.End(std::move(failed));
+  operation.EndStaging();
 }
 
 void WorkerJob::Progress() {
@@ -250,7 +274,8 @@ Sleep WorkerJob::Wait(Operation& operation, Time deadline) {
 
 void WorkerJob::Leave() {
   // What was enqueued before is sent, and no tensor is read after this.
-  device_thread_->Stop();
+  device_thread_.Stop();
+  release_thread_->Stop();
   session_->Leave();
   Progress();
 }

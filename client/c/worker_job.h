@@ -7,6 +7,7 @@
 #ifndef REIGEN_CLIENT_C_WORKER_JOB_H_
 #define REIGEN_CLIENT_C_WORKER_JOB_H_
 
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -40,7 +41,9 @@ class WorkerJob : public Job {
   bool StageWithoutBlock(const Operation& operation, const RequestTensor& tensor,
                          Payload* payload) const;
   Result SubmitDevice(const std::shared_ptr<Operation>& operation);
-  void SendFetched(const std::shared_ptr<Operation>& operation);
+  void StartFetch(const std::shared_ptr<Operation>& operation);
+  void SendOldestFetched();
+  void FailFetch(Operation& operation, Result result);
   Result TakeNamesLocked(Operation& operation);
   Result PublishLocked(const std::shared_ptr<Operation>& operation);
   void TakeCompletionsLocked();
@@ -52,7 +55,10 @@ class WorkerJob : public Job {
   NameTable names_;
   cuda::Devices* const devices_;
   // Fetches CUDA tensors and then sends their requests.
-  const std::shared_ptr<TaskThread> device_thread_ = std::make_shared<TaskThread>();
+  TaskThread device_thread_;
+  std::deque<std::shared_ptr<Operation>> fetching_;  // of the device thread
+  // Waits until the device has read results.
+  const std::shared_ptr<TaskThread> release_thread_ = std::make_shared<TaskThread>();
 
   std::mutex submit_mutex_;  // order of names and requests in the queue
   std::mutex pending_mutex_;

@@ -1,34 +1,22 @@
 #include "client/cuda/device.h"
 
+#include <algorithm>
+#include <thread>
 #include <utility>
-#include <vector>
 
+#include "client/cuda/current.h"
 #include "client/cuda/errors.h"
 
 namespace reigen::sdk::cuda {
+namespace {
 
-// Pops what it pushed: the caller's own current context stays as it was.
-class Device::Current {
- public:
-  explicit Current(Device& device) : api_(device.api_) {
-    result_ = device.lost();
-    if (!result_.ok()) return;
-    result_ = device.Check("cuCtxPushCurrent", api_.push_context(device.context_));
-    pushed_ = result_.ok();
-  }
-  ~Current() {
-    CuContext popped = nullptr;
-    if (pushed_) api_.pop_context(&popped);
-  }
-  Current(const Current&) = delete;
-  Current& operator=(const Current&) = delete;
-  const Result& result() const { return result_; }
+// Of each direction. Copies of this size run at the full speed of PCIe.
+constexpr size_t kScratchBytes = size_t{16} << 20;
+// A small copy is done while this thread asks without a pause.
+constexpr auto kBusyTime = std::chrono::microseconds(30);
+constexpr auto kPause = std::chrono::microseconds(50);
 
- private:
-  const DriverApi& api_;
-  Result result_;
-  bool pushed_ = false;
-};
+}  // namespace
 
 Device::Event::~Event() {
   // In a lost context nothing can be destroyed; the process's end does it.
@@ -39,11 +27,11 @@ Device::Event::~Event() {
 Result Device::Event::Wait() const {
   const Current current(*device_);
   REIGEN_SDK_RETURN_IF_ERROR(Result(current.result()));
-  return device_->Check("cuEventSynchronize", device_->api_.event_synchronize(event_));
+  return device_->Await("cuEventQuery", [&] { return device_->api_.event_query(event_); });
 }
 
-Result Device::Open(const DriverApi* api, int ordinal, std::shared_ptr<Device>* out) {
-  std::shared_ptr<Device> device(new Device(api, ordinal));
+Result Device::Open(const DeviceOptions& options, int ordinal, std::shared_ptr<Device>* out) {
+  std::shared_ptr<Device> device(new Device(options, ordinal));
   REIGEN_SDK_RETURN_IF_ERROR(device->Start());
   *out = std::move(device);
   return Ok();
@@ -61,20 +49,46 @@ Result Device::Start() {
   int greatest = 0;
   REIGEN_SDK_RETURN_IF_ERROR(
       Check("cuCtxGetStreamPriorityRange", api_.priority_range(&least, &greatest)));
-  for (CuStream* stream : {&fetching_, &sending_}) {
+  for (Lane* lane : {&fetching_, &sending_}) {
     REIGEN_SDK_RETURN_IF_ERROR(
         Check("cuStreamCreateWithPriority",
-              api_.stream_create(stream, kCuStreamNonBlocking, greatest)));
+              api_.stream_create(&lane->stream, kCuStreamNonBlocking, greatest)));
   }
+  const std::string why_none = StartKernels();
+  REIGEN_SDK_RETURN_IF_ERROR(lost());
+  options_.report("CUDA device " + std::to_string(ordinal_) + ": tensors go through page-locked "
+                  "host memory, without GPUDirect, which libreigen has not; small and strided ones " +
+                  (why_none.empty() ? "packed by its kernels"
+                                    : "copied one by one, for " + why_none));
   return Ok();
+}
+
+// Why there are none, or "".
+std::string Device::StartKernels() {
+  if (options_.image.empty()) return options_.no_image;
+  std::unique_ptr<Kernels> kernels;
+  Result started = Check(Kernels::Load(api_, options_.image, &kernels));
+  for (Lane* lane : {&fetching_, &sending_}) {
+    if (started.ok()) started = Check("cuMemAlloc", api_.allocate(&lane->scratch, kScratchBytes));
+  }
+  if (!started.ok()) return started.text;
+  kernels_ = std::move(kernels);
+  return "";
 }
 
 Device::~Device() {
   if (context_ == nullptr) return;
   {
     const Current current(*this);
-    for (CuStream stream : {fetching_, sending_}) {
-      if (stream != nullptr && current.result().ok()) api_.stream_destroy(stream);
+    if (current.result().ok()) {
+      for (Lane* lane : {&fetching_, &sending_}) {
+        if (lane->stream != nullptr) api_.stream_destroy(lane->stream);
+        if (lane->scratch != 0) api_.free(lane->scratch);
+      }
+      kernels_.reset();
+    } else {
+      // Nothing can be unloaded from a lost context.
+      static_cast<void>(kernels_.release());
     }
   }
   api_.primary_release(device_);
@@ -97,97 +111,72 @@ Result Device::Check(const char* call, CuResult code) {
 Result Device::NewEvent(std::unique_ptr<Event>* out) {
   CuEvent event = nullptr;
   REIGEN_SDK_RETURN_IF_ERROR(
-      Check("cuEventCreate", api_.event_create(&event, kCuEventBlockingSync | kCuEventDisableTiming)));
+      Check("cuEventCreate", api_.event_create(&event, kCuEventDisableTiming)));
   *out = std::make_unique<Event>(shared_from_this(), event);
   return Ok();
+}
+
+Result Device::Record(CuStream stream, std::unique_ptr<Event>* out) {
+  REIGEN_SDK_RETURN_IF_ERROR(NewEvent(out));
+  return Check("cuEventRecord", api_.event_record((*out)->get(), stream));
 }
 
 Result Device::Mark(CuStream stream, std::unique_ptr<Event>* out) {
   const Current current(*this);
   REIGEN_SDK_RETURN_IF_ERROR(Result(current.result()));
-  REIGEN_SDK_RETURN_IF_ERROR(NewEvent(out));
-  return Check("cuEventRecord", api_.event_record((*out)->get(), stream));
+  return Record(stream, out);
 }
 
-Result Device::ToHost(const Event& begin, std::span<const Copy> copies) {
-  const Current current(*this);
-  REIGEN_SDK_RETURN_IF_ERROR(Result(current.result()));
-  REIGEN_SDK_RETURN_IF_ERROR(
-      Check("cuStreamWaitEvent", api_.stream_wait_event(fetching_, begin.get(), 0)));
-  Result fetched = Ok();
-  for (const Copy& copy : copies) {
-    if (fetched.ok()) fetched = FetchOne(copy);
+Result Device::Await(const char* call, const std::function<CuResult()>& query) {
+  const Time begin = Now();
+  while (true) {
+    const CuResult code = query();
+    if (code != kCuNotReady) return Check(call, code);
+    REIGEN_SDK_RETURN_IF_ERROR(lost());
+    const Duration waited = Now() - begin;
+    if (waited >= options_.wait_limit) break;
+    if (waited < kBusyTime) continue;
+    std::this_thread::sleep_for(kPause);  // NOLINT: CUDA's own waits have no deadline
   }
-  // Also after a failure: copies that were started still write.
-  Result ended = Check("cuStreamSynchronize", api_.stream_synchronize(fetching_));
-  return fetched.ok() ? ended : fetched;
+  const std::lock_guard lock(mutex_);
+  touches_ = true;
+  const auto limit = static_cast<long>(ToSeconds(options_.wait_limit));
+  lost_ = Fail(REIGEN_UNAVAILABLE,
+               "CUDA device " + std::to_string(ordinal_) + ": what it was given before has not "
+               "ended after " + std::to_string(limit) + " s: a kernel on the tensor's stream hangs");
+  return lost_;
 }
 
-Result Device::FetchOne(const Copy& copy) {
-  if (!copy.layout->contiguous()) return FetchStrided(copy);
-  return Check("cuMemcpyDtoHAsync",
-               api_.copy_to_host(copy.host, copy.device, copy.bytes, fetching_));
+// Until the device has left the host memory of the lane's copies alone.
+Result Device::Drain(const Lane& lane) {
+  return Await("cuStreamQuery", [&] { return api_.stream_query(lane.stream); });
 }
 
-// The whole range that its elements lie in, then the elements out of that.
-Result Device::FetchStrided(const Copy& copy) {
-  const int64_t begin = copy.layout->begin();
-  std::vector<std::byte> range(static_cast<size_t>(copy.layout->end() - begin));
-  const CuResult copied = api_.copy_to_host(
-      range.data(), copy.device + static_cast<uint64_t>(begin), range.size(), fetching_);
-  Result ended = Check("cuStreamSynchronize", api_.stream_synchronize(fetching_));
-  REIGEN_SDK_RETURN_IF_ERROR(Check("cuMemcpyDtoHAsync", copied));
-  REIGEN_SDK_RETURN_IF_ERROR(std::move(ended));
-  copy.layout->Gather(range.data() - begin, copy.host);
-  return Ok();
-}
+size_t Device::scratch_bytes() const { return kernels_ != nullptr ? kScratchBytes : 0; }
 
-// Only of layouts without gaps (a permutation of dimensions): what lies between
-// elements may be written by others.
-Result Device::SendStrided(const Copy& copy) {
-  const int64_t begin = copy.layout->begin();
-  std::vector<std::byte> range(static_cast<size_t>(copy.layout->end() - begin));
-  copy.layout->Scatter(copy.host, range.data() - begin);
-  const CuResult copied = api_.copy_to_device(copy.device + static_cast<uint64_t>(begin),
-                                              range.data(), range.size(), sending_);
-  Result ended = Check("cuStreamSynchronize", api_.stream_synchronize(sending_));
-  REIGEN_SDK_RETURN_IF_ERROR(Check("cuMemcpyHtoDAsync", copied));
-  return ended;
-}
-
-Result Device::ToDevice(std::span<const Copy> copies, CuStream stream,
-                        std::unique_ptr<Event>* end) {
+bool Device::Pin(void* memory, size_t bytes) {
   const Current current(*this);
-  REIGEN_SDK_RETURN_IF_ERROR(Result(current.result()));
-  Result sent = Ok();
-  for (const Copy& copy : copies) {
-    if (!copy.layout->contiguous()) {
-      sent = SendStrided(copy);
-    } else {
-      sent = Check("cuMemcpyHtoDAsync",
-                   api_.copy_to_device(copy.device, copy.host, copy.bytes, sending_));
-    }
-    if (!sent.ok()) break;
+  if (!current.result().ok()) return false;
+  const Result pinned =
+      Check("cuMemHostRegister", api_.host_register(memory, bytes, kCuHostRegisterPortable));
+  if (pinned.ok()) return true;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!lost_.ok() || std::exchange(pin_failed_, true)) return false;
   }
-  if (sent.ok()) sent = NewEvent(end);
-  if (sent.ok()) sent = Check("cuEventRecord", api_.event_record((*end)->get(), sending_));
-  if (sent.ok()) {
-    sent = Check("cuStreamWaitEvent", api_.stream_wait_event(stream, (*end)->get(), 0));
-  }
-  // Copies that were started still read the host memory: the caller may free it.
-  if (!sent.ok()) api_.stream_synchronize(sending_);
-  return sent;
-}
-
-Result Device::Pin(void* memory, size_t bytes) {
-  const Current current(*this);
-  REIGEN_SDK_RETURN_IF_ERROR(Result(current.result()));
-  return Check("cuMemHostRegister", api_.host_register(memory, bytes, kCuHostRegisterPortable));
+  options_.report(pinned.text + ": the host memory that its tensors go through is not "
+                  "page-locked, and copies are slower");
+  return false;
 }
 
 void Device::Unpin(void* memory) {
   const Current current(*this);
   if (current.result().ok()) api_.host_unregister(memory);
+}
+
+void Device::KeepIfTouched(std::shared_ptr<void> memory) {
+  const std::lock_guard lock(mutex_);
+  if (touches_) kept_.push_back(std::move(memory));
 }
 
 }  // namespace reigen::sdk::cuda

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,9 +14,21 @@
 namespace reigen::sdk::cuda {
 namespace {
 
+// To the fake, whatever nvcc made.
+constexpr uint32_t kImage[4] = {0xba55ed50};
+
 class DeviceTest : public testing::Test {
  protected:
-  DeviceTest() { EXPECT_TRUE(Device::Open(&driver_.api(), 0, &device_).ok()); }
+  DeviceTest() {
+    options_.api = &driver_.api();
+    options_.image = std::as_bytes(std::span(kImage));
+    options_.report = [this](const std::string& line) { reports_.push_back(line); };
+    EXPECT_TRUE(Device::Open(options_, 0, &device_).ok());
+  }
+  void OpenWithoutKernels() {
+    options_.image = {};
+    EXPECT_TRUE(Device::Open(options_, 0, &device_).ok());
+  }
 
   static Layout Of(const std::vector<int64_t>& shape, const std::vector<int64_t>& strides) {
     uint64_t count = 1;
@@ -28,14 +42,21 @@ class DeviceTest : public testing::Test {
             .bytes = host.size() * sizeof(float), .layout = &layout};
   }
   // device -> host, as a trainer that has just launched its kernels.
-  Result Fetch(const Copy& copy) {
+  Result Fetch(std::span<const Copy> copies) {
     std::unique_ptr<Device::Event> begin;
+    std::unique_ptr<Device::Event> end;
     REIGEN_SDK_RETURN_IF_ERROR(device_->Mark(stream_, &begin));
-    return device_->ToHost(*begin, {&copy, 1});
+    REIGEN_SDK_RETURN_IF_ERROR(device_->StartToHost(*begin, copies, pinned_, &end));
+    return end->Wait();
   }
+  Result Fetch(const Copy& copy) { return Fetch({&copy, 1}); }
+  int Calls(const char* symbol) { return driver_.calls(symbol); }
 
   FakeDriver driver_;
   CuStream stream_ = driver_.NewStream();
+  std::vector<std::string> reports_;
+  DeviceOptions options_;
+  bool pinned_ = true;
   std::shared_ptr<Device> device_;
 };
 
@@ -50,7 +71,7 @@ TEST_F(DeviceTest, AFetchSeesWhatTheCallersStreamWasGivenBefore) {
 TEST_F(DeviceTest, TheCallersStreamGoesOnAfterTheResult) {
   const CuAddress memory = driver_.Allocate(8);
   std::vector<float> host = {5, 6};
-  ASSERT_TRUE(device_->Pin(host.data(), 8).ok());
+  ASSERT_TRUE(device_->Pin(host.data(), 8));
   const Layout layout = Of({2}, {});
   const Copy copy = CopyOf(memory, host, layout);
   std::unique_ptr<Device::Event> end;
@@ -62,24 +83,155 @@ TEST_F(DeviceTest, TheCallersStreamGoesOnAfterTheResult) {
 }
 
 TEST_F(DeviceTest, AStridedTensorIsPackedInItsLogicalOrder) {
-  const CuAddress memory = driver_.Allocate(24);
-  driver_.Write(memory, {1, 2, 3, 4, 5, 6}, stream_);
   const Layout transposed = Of({3, 2}, {4, 12});
-  std::vector<float> host(6);
-  Copy copy = CopyOf(memory, host, transposed);
-  ASSERT_TRUE(Fetch(copy).ok());
-  EXPECT_EQ(host, (std::vector<float>{1, 4, 2, 5, 3, 6}));
-  for (float& value : host) value *= 10;
+  for (const bool kernels : {true, false}) {
+    if (!kernels) OpenWithoutKernels();
+    EXPECT_EQ(device_->has_kernels(), kernels);
+    const CuAddress memory = driver_.Allocate(24);
+    driver_.Write(memory, {1, 2, 3, 4, 5, 6}, stream_);
+    std::vector<float> host(6);
+    Copy copy = CopyOf(memory, host, transposed);
+    ASSERT_TRUE(device_->Pin(host.data(), 24));
+    ASSERT_TRUE(Fetch(copy).ok());
+    EXPECT_EQ(host, (std::vector<float>{1, 4, 2, 5, 3, 6}));
+    for (float& value : host) value *= 10;
+    std::unique_ptr<Device::Event> end;
+    ASSERT_TRUE(device_->ToDevice({&copy, 1}, stream_, &end).ok());
+    EXPECT_EQ(driver_.Read(memory, 6, stream_), (std::vector<float>{10, 20, 30, 40, 50, 60}));
+    device_->Unpin(host.data());
+  }
+}
+
+TEST_F(DeviceTest, ManySmallTensorsGoThereAndBackInOneLaunchEach) {
+  constexpr size_t kTensors = 40;
+  const Layout packed = Of({3}, {});
+  const Layout every_second = Of({3}, {8});
+  std::vector<float> host(kTensors * 16);
+  ASSERT_TRUE(device_->Pin(host.data(), host.size() * sizeof(float)));
+  std::vector<Copy> copies;
+  for (size_t i = 0; i < kTensors; ++i) {
+    const CuAddress memory = driver_.Allocate(64) + 4 * (i % 3);
+    const auto value = static_cast<float>(i);
+    driver_.Write(memory, {value, value + 0.25f, value + 0.5f, -1, -2}, stream_);
+    copies.push_back({.device = memory, .host = reinterpret_cast<std::byte*>(&host[i * 16]),
+                      .bytes = 12, .layout = i % 10 == 9 ? &every_second : &packed});
+  }
+  const int launches = Calls("cuLaunchKernel");
+  const int fetches = Calls("cuMemcpyDtoHAsync_v2");
+  ASSERT_TRUE(Fetch(copies).ok());
+  EXPECT_EQ(Calls("cuLaunchKernel") - launches, 2) << "contiguous and strided ones";
+  EXPECT_EQ(Calls("cuMemcpyDtoHAsync_v2") - fetches, 1);
+  for (size_t i = 0; i < kTensors; ++i) {
+    const auto value = static_cast<float>(i);
+    EXPECT_EQ(host[i * 16], value);
+    EXPECT_EQ(host[i * 16 + 1], i % 10 == 9 ? value + 0.5f : value + 0.25f);
+    EXPECT_EQ(host[i * 16 + 2], i % 10 == 9 ? -2 : value + 0.5f);
+    for (int n = 0; n < 3; ++n) host[i * 16 + n] += 100;
+  }
+  const int sends = Calls("cuMemcpyHtoDAsync_v2");
   std::unique_ptr<Device::Event> end;
-  ASSERT_TRUE(device_->ToDevice({&copy, 1}, stream_, &end).ok());
-  EXPECT_EQ(driver_.Read(memory, 6, stream_), (std::vector<float>{10, 20, 30, 40, 50, 60}));
+  ASSERT_TRUE(device_->ToDevice(copies, stream_, &end).ok());
+  EXPECT_EQ(Calls("cuLaunchKernel") - launches, 4);
+  EXPECT_EQ(Calls("cuMemcpyHtoDAsync_v2") - sends, 1);
+  for (size_t i = 0; i < kTensors; ++i) {
+    const auto value = static_cast<float>(i);
+    const std::vector<float> expected =
+        i % 10 == 9 ? std::vector<float>{value + 100, value + 0.25f, value + 100.5f, -1, 98}
+                    : std::vector<float>{value + 100, value + 100.25f, value + 100.5f, -1, -2};
+    EXPECT_EQ(driver_.Read(copies[i].device, 5, stream_), expected) << i;
+  }
+  device_->Unpin(host.data());
+}
+
+TEST_F(DeviceTest, AReductionRunsOnTheDeviceBetweenTheCallersWork) {
+  constexpr size_t kTensors = 20;  // more than one launch takes
+  std::vector<ReduceItem> items(kTensors);
+  for (size_t i = 0; i < kTensors; ++i) {
+    const CuAddress x = driver_.Allocate(8);
+    const CuAddress y = driver_.Allocate(8);
+    driver_.Write(x, {1, static_cast<float>(i)}, stream_);
+    driver_.Write(y, {10, 20}, stream_);
+    items[i].inputs[0] = reinterpret_cast<const void*>(x);
+    items[i].inputs[1] = reinterpret_cast<const void*>(y);
+    items[i].out = reinterpret_cast<void*>(y);
+    items[i].count = 2;
+  }
+  ReduceBatch batch = {};
+  batch.prescale = batch.postscale = 1.0;
+  batch.divisor = 1;
+  batch.input_count = 2;
+  std::unique_ptr<Device::Event> begin;
+  ASSERT_TRUE(device_->Mark(stream_, &begin).ok());
+  ASSERT_TRUE(device_->Reduce(*begin, DataType::kFloat32, batch, items, stream_).ok());
+  for (size_t i = 0; i < kTensors; ++i) {
+    EXPECT_EQ(driver_.Read(reinterpret_cast<CuAddress>(items[i].out), 2, stream_),
+              (std::vector<float>{11, 20 + static_cast<float>(i)}));
+  }
+}
+
+TEST_F(DeviceTest, TheModeAndWhyNoBetterOneIsReportedOnce) {
+  ASSERT_EQ(reports_.size(), 1u);
+  EXPECT_NE(reports_[0].find("CUDA device 0: "), std::string::npos);
+  EXPECT_NE(reports_[0].find("packed by its kernels"), std::string::npos) << reports_[0];
+  for (const char* symbol : {"cuModuleLoadData", "cuModuleGetFunction", "cuMemAlloc_v2"}) {
+    driver_.FailOnce(symbol, 222);
+    ASSERT_TRUE(Device::Open(options_, 0, &device_).ok());
+    EXPECT_FALSE(device_->has_kernels());
+    EXPECT_NE(reports_.back().find(std::string("copied one by one, for CUDA device 0: ") +
+                                   std::string(symbol).substr(0, 10)), std::string::npos)
+        << reports_.back();
+  }
+  OpenWithoutKernels();
+  EXPECT_NE(reports_.back().find("built without nvcc"), std::string::npos) << reports_.back();
+}
+
+TEST_F(DeviceTest, MemoryThatCannotBePinnedIsUsedAsItIsAndThatIsReportedOnce) {
+  std::vector<float> host(2);
+  for (int i = 0; i < 2; ++i) {
+    driver_.FailOnce("cuMemHostRegister_v2", 2);
+    EXPECT_FALSE(device_->Pin(host.data(), 8));
+  }
+  ASSERT_EQ(reports_.size(), 2u);
+  EXPECT_NE(reports_[1].find("not page-locked"), std::string::npos);
+  pinned_ = false;
+  const CuAddress memory = driver_.Allocate(8);
+  driver_.Write(memory, {1, 2}, stream_);
+  ASSERT_TRUE(Fetch(CopyOf(memory, host, Of({2}, {}))).ok());
+  EXPECT_EQ(host, (std::vector<float>{1, 2}));
+}
+
+TEST_F(DeviceTest, AHangIsAnErrorAfterTheLimitAndItsMemoryIsKept) {
+  options_.wait_limit = milliseconds(50);
+  for (const bool pinned : {true, false}) {
+    ASSERT_TRUE(Device::Open(options_, 0, &device_).ok());
+    pinned_ = pinned;
+    const CuAddress memory = driver_.Allocate(8);
+    driver_.Write(memory, {1, 2}, stream_);
+    std::vector<float> host(2);
+    ASSERT_TRUE(!pinned || device_->Pin(host.data(), 8));
+    driver_.Hang();
+    const Result hung = Fetch(CopyOf(memory, host, Of({2}, {})));
+    EXPECT_EQ(hung.code, REIGEN_UNAVAILABLE);
+    EXPECT_NE(hung.text.find("has not ended after"), std::string::npos) << hung.text;
+    const auto kept = std::make_shared<int>(1);
+    device_->KeepIfTouched(kept);
+    EXPECT_EQ(kept.use_count(), 2);
+    driver_.Mend();
+    EXPECT_EQ(Fetch(CopyOf(memory, host, Of({2}, {}))).text, hung.text);
+  }
+}
+
+TEST_F(DeviceTest, MemoryOfAFailureThatHasEndedIsNotKept) {
+  const auto given = std::make_shared<int>(1);
+  device_->KeepIfTouched(given);
+  EXPECT_EQ(given.use_count(), 1);
 }
 
 TEST_F(DeviceTest, EveryCallThatFailsIsNamedAndTheNextOneWorks) {
   const CuAddress memory = driver_.Allocate(8);
   const Layout layout = Of({2}, {});
   for (const char* symbol : {"cuCtxPushCurrent_v2", "cuEventCreate", "cuEventRecord",
-                             "cuStreamWaitEvent", "cuMemcpyDtoHAsync_v2", "cuStreamSynchronize"}) {
+                             "cuStreamWaitEvent", "cuMemcpyDtoHAsync_v2", "cuEventQuery"}) {
     driver_.FailOnce(symbol, 304);
     std::vector<float> host(2);
     const Result failed = Fetch(CopyOf(memory, host, layout));
@@ -109,8 +261,8 @@ TEST_F(DeviceTest, AStickyErrorIsKeptWithTheCallThatSawItFirst) {
   EXPECT_EQ(first.text,
             "CUDA device 0: cuMemcpyDtoHAsync: CUDA_ERROR_ILLEGAL_ADDRESS "
             "(an illegal memory access was encountered)");
-  const Result second = device_->Pin(host.data(), 8);
-  EXPECT_EQ(second.text, first.text);
+  EXPECT_FALSE(device_->Pin(host.data(), 8));
+  EXPECT_EQ(reports_.size(), 1u) << "the mode alone";
   EXPECT_EQ(Fetch(CopyOf(memory, host, layout)).text, first.text);
 }
 
@@ -119,7 +271,7 @@ TEST_F(DeviceTest, ADeviceThatCannotBeOpenedSaysWhy) {
                              "cuCtxGetStreamPriorityRange"}) {
     driver_.FailOnce(symbol, 2);
     std::shared_ptr<Device> device;
-    const Result opened = Device::Open(&driver_.api(), 1, &device);
+    const Result opened = Device::Open(options_, 1, &device);
     EXPECT_EQ(opened.code, REIGEN_RESOURCE_EXHAUSTED);
     EXPECT_NE(opened.text.find(std::string("CUDA device 1: ") + symbol), std::string::npos)
         << opened.text;

@@ -7,6 +7,14 @@
 
 namespace reigen::sdk::cuda {
 
+void Devices::Configure(Duration wait_limit, const std::string& no_kernels) {
+  const std::lock_guard lock(mutex_);
+  options_.wait_limit = wait_limit;
+  if (no_kernels.empty()) return;
+  options_.image = {};
+  options_.no_image = no_kernels;
+}
+
 Result Devices::LoadLocked() {
   REIGEN_SDK_RETURN_IF_ERROR(LoadDriver(kDriverLibrary, &api_));
   CuResult code = api_.init(0);
@@ -45,7 +53,10 @@ Result Devices::Get(int ordinal, std::shared_ptr<Device>* out) {
                    std::to_string(count_) + " (CUDA_VISIBLE_DEVICES)");
   }
   std::shared_ptr<Device>& device = open_[ordinal];
-  if (device == nullptr) REIGEN_SDK_RETURN_IF_ERROR(Device::Open(&api_, ordinal, &device));
+  if (device == nullptr) {
+    options_.api = &api_;
+    REIGEN_SDK_RETURN_IF_ERROR(Device::Open(options_, ordinal, &device));
+  }
   *out = device;
   return Ok();
 }

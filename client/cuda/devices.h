@@ -9,15 +9,24 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <utility>
 
 #include "client/c/result.h"
 #include "client/cuda/device.h"
 #include "client/cuda/driver_api.h"
+#include "runtime/base/clock.h"
 
 namespace reigen::sdk::cuda {
 
 class Devices {
  public:
+  // Of each device; the driver is not in them yet.
+  explicit Devices(DeviceOptions options) : options_(std::move(options)) {}
+  // For devices that are opened from now on. `no_kernels`: why there shall be none, or
+  // empty.
+  void Configure(Duration wait_limit, const std::string& no_kernels);
+
   Result Get(int ordinal, std::shared_ptr<Device>* out);
   // The device that the memory is on. Address 0 is on the first.
   Result OrdinalOf(CuAddress address, int* ordinal);
@@ -27,6 +36,7 @@ class Devices {
   Result LoadLocked();
 
   std::mutex mutex_;  // of what follows
+  DeviceOptions options_;
   bool loaded_ = false;
   Result load_result_;
   DriverApi api_;

@@ -25,7 +25,7 @@ TEST(LoadDriverTest, ADriverThatLacksAFunctionIsNamed) {
 
 TEST(DevicesTest, OnlyVisibleDevicesAreThere) {
   setenv("CUDA_VISIBLE_DEVICES", "3", 1);
-  Devices devices;
+  Devices devices{DeviceOptions()};
   std::shared_ptr<Device> first;
   std::shared_ptr<Device> again;
   EXPECT_TRUE(devices.Get(0, &first).ok());
@@ -39,7 +39,7 @@ TEST(DevicesTest, OnlyVisibleDevicesAreThere) {
 
 TEST(DevicesTest, MemoryTellsItsDevice) {
   FakeDriver driver;
-  Devices devices;
+  Devices devices{DeviceOptions()};
   int ordinal = -1;
   EXPECT_TRUE(devices.OrdinalOf(driver.Allocate(64), &ordinal).ok());
   EXPECT_EQ(ordinal, 0);
@@ -50,7 +50,7 @@ TEST(DevicesTest, MemoryTellsItsDevice) {
 TEST(DevicesTest, ADriverThatDoesNotStartSaysWhy) {
   FakeDriver driver;
   driver.FailOnce("cuInit", kCuNoDevice);
-  Devices devices;
+  Devices devices{DeviceOptions()};
   std::shared_ptr<Device> device;
   const Result failed = devices.Get(0, &device);
   EXPECT_EQ(failed.code, REIGEN_FAILED_PRECONDITION);

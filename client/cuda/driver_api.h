@@ -16,11 +16,14 @@ using CuAddress = uint64_t;    // CUdeviceptr
 using CuContext = struct CuContextObject*;
 using CuStream = struct CuStreamObject*;  // null: the legacy default stream
 using CuEvent = struct CuEventObject*;
+using CuModule = struct CuModuleObject*;
+using CuFunction = struct CuFunctionObject*;
 
 inline constexpr CuResult kCuSuccess = 0;
 inline constexpr CuResult kCuInvalidValue = 1;
 inline constexpr CuResult kCuDeinitialized = 4;
 inline constexpr CuResult kCuNoDevice = 100;
+inline constexpr CuResult kCuNotReady = 600;
 inline constexpr CuResult kCuIllegalAddress = 700;
 
 inline constexpr unsigned kCuStreamNonBlocking = 1;
@@ -44,17 +47,27 @@ inline constexpr int kCuPointerDeviceOrdinal = 9;
     (CuStream * stream, unsigned flags, int priority))                                    \
   X(stream_destroy, cuStreamDestroy_v2, (CuStream stream))                                \
   X(stream_wait_event, cuStreamWaitEvent, (CuStream stream, CuEvent event, unsigned flags)) \
-  X(stream_synchronize, cuStreamSynchronize, (CuStream stream))                           \
+  X(stream_query, cuStreamQuery, (CuStream stream))                                       \
   X(event_create, cuEventCreate, (CuEvent * event, unsigned flags))                       \
   X(event_destroy, cuEventDestroy_v2, (CuEvent event))                                    \
   X(event_record, cuEventRecord, (CuEvent event, CuStream stream))                        \
-  X(event_synchronize, cuEventSynchronize, (CuEvent event))                               \
+  X(event_query, cuEventQuery, (CuEvent event))                                           \
   X(host_register, cuMemHostRegister_v2, (void* memory, size_t bytes, unsigned flags))    \
   X(host_unregister, cuMemHostUnregister, (void* memory))                                 \
   X(copy_to_host, cuMemcpyDtoHAsync_v2,                                                   \
     (void* to, CuAddress from, size_t bytes, CuStream stream))                            \
   X(copy_to_device, cuMemcpyHtoDAsync_v2,                                                 \
     (CuAddress to, const void* from, size_t bytes, CuStream stream))                      \
+  X(allocate, cuMemAlloc_v2, (CuAddress * address, size_t bytes))                         \
+  X(free, cuMemFree_v2, (CuAddress address))                                              \
+  X(module_load, cuModuleLoadData, (CuModule * module, const void* image))                \
+  X(module_unload, cuModuleUnload, (CuModule module))                                     \
+  X(module_function, cuModuleGetFunction,                                                 \
+    (CuFunction * function, CuModule module, const char* name))                           \
+  X(launch, cuLaunchKernel,                                                               \
+    (CuFunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,              \
+     unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,         \
+     CuStream stream, void** arguments, void** extra))                                    \
   X(pointer_attribute, cuPointerGetAttribute, (void* value, int attribute, CuAddress address)) \
   X(error_name, cuGetErrorName, (CuResult code, const char** name))                       \
   X(error_text, cuGetErrorString, (CuResult code, const char** text))

@@ -12,13 +12,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "client/cuda/host_device.h"
 #include "runtime/reduce/scalar.h"
-
-#ifdef __CUDACC__
-#define REIGEN_HOST_DEVICE __host__ __device__
-#else
-#define REIGEN_HOST_DEVICE
-#endif
 
 namespace reigen::sdk::cuda {
 
@@ -34,7 +29,10 @@ struct ReduceItem {
   uint64_t count;
 };
 
-// The argument of a launch: under the 4 KiB that a kernel takes.
+inline constexpr uint32_t kReduceThreads = 256;
+
+// The argument of a launch, of a row of blocks for each item: under the 4 KiB that a
+// kernel takes.
 struct ReduceBatch {
   ReduceItem items[kMaxReduceItems];
   double prescale;
@@ -52,8 +50,25 @@ static_assert(sizeof(ReduceBatch) <= 4096);
 struct Float16 {
   using Storage = uint16_t;
   using Accumulator = float;
-  REIGEN_HOST_DEVICE static float Load(uint16_t v) { return reduce::scalar::Float16ToFloat(v); }
-  REIGEN_HOST_DEVICE static uint16_t Store(float v) { return reduce::scalar::FloatToFloat16(v); }
+  // The GPU's own conversions give the same bits, those of a NaN aside.
+  REIGEN_HOST_DEVICE static float Load(uint16_t v) {
+#ifdef __CUDA_ARCH__
+    float wide;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(v));
+    return wide;
+#else
+    return reduce::scalar::Float16ToFloat(v);
+#endif
+  }
+  REIGEN_HOST_DEVICE static uint16_t Store(float v) {
+#ifdef __CUDA_ARCH__
+    uint16_t half;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(half) : "f"(v));
+    return v != v ? reduce::scalar::kFloat16Nan : half;
+#else
+    return reduce::scalar::FloatToFloat16(v);
+#endif
+  }
 };
 
 struct BFloat16 {
@@ -126,23 +141,58 @@ REIGEN_HOST_DEVICE T Scaled(T v, double scale) {
   }
 }
 
-template <typename Type>
-REIGEN_HOST_DEVICE void ReduceElement(const ReduceBatch& batch, const ReduceItem& item,
-                                      uint64_t i) {
+// N elements of 16 bytes or more as the GPU likes it; one as it is.
+template <int N, typename T>
+REIGEN_HOST_DEVICE void MoveRow(T* to, const T* from) {
+  const auto target = reinterpret_cast<uintptr_t>(to);
+  const auto source = reinterpret_cast<uintptr_t>(from);
+  if constexpr (N * sizeof(T) % sizeof(Wide) == 0) {
+    REIGEN_UNROLL
+    for (size_t at = 0; at < N * sizeof(T); at += sizeof(Wide)) Move<Wide>(target + at, source + at);
+  } else {
+    REIGEN_UNROLL
+    for (size_t at = 0; at < N * sizeof(T); at += sizeof(T)) Move<T>(target + at, source + at);
+  }
+}
+
+// N elements from memory, each as what is added up.
+template <typename Type, int N>
+REIGEN_HOST_DEVICE void LoadRow(const void* memory, uint64_t i, bool wide,
+                                typename Type::Accumulator (&out)[N]) {
   using Storage = typename Type::Storage;
   using T = typename Type::Accumulator;
-  constexpr bool kHalf = sizeof(T) > sizeof(Storage);
-  T sum{};
-  for (uint32_t k = 0; k < batch.input_count; ++k) {
-    const T v = Scaled(Type::Load(static_cast<const Storage*>(item.inputs[k])[i]), batch.prescale);
-    sum = k == 0 ? v : Combined<Type>(batch.combine, sum, v);
+  if (sizeof(T) > sizeof(Storage) && wide) {
+    alignas(16) T row[N];
+    MoveRow<N>(row, static_cast<const T*>(memory) + i);
+    REIGEN_UNROLL
+    for (int n = 0; n < N; ++n) out[n] = row[n];
+    return;
   }
-  if (item.received != nullptr) {
-    const T r = kHalf && batch.received_wide
-                    ? static_cast<const T*>(item.received)[i]
-                    : Type::Load(static_cast<const Storage*>(item.received)[i]);
-    sum = batch.input_count == 0 ? r : Combined<Type>(batch.combine, r, sum);
+  alignas(16) Storage row[N];
+  MoveRow<N>(row, static_cast<const Storage*>(memory) + i);
+  REIGEN_UNROLL
+  for (int n = 0; n < N; ++n) out[n] = Type::Load(row[n]);
+}
+
+template <typename Type, int N>
+REIGEN_HOST_DEVICE void StoreRow(const typename Type::Accumulator (&values)[N], uint64_t i,
+                                 bool wide, void* memory) {
+  using Storage = typename Type::Storage;
+  using T = typename Type::Accumulator;
+  if (sizeof(T) > sizeof(Storage) && wide) {
+    alignas(16) T row[N];
+    REIGEN_UNROLL
+    for (int n = 0; n < N; ++n) row[n] = values[n];
+    return MoveRow<N>(static_cast<T*>(memory) + i, row);
   }
+  alignas(16) Storage row[N];
+  REIGEN_UNROLL
+  for (int n = 0; n < N; ++n) row[n] = Type::Store(values[n]);
+  MoveRow<N>(static_cast<Storage*>(memory) + i, row);
+}
+
+template <typename T>
+REIGEN_HOST_DEVICE T Finished(const ReduceBatch& batch, T sum) {
   if (batch.divisor != 1) {
     if constexpr (std::is_integral_v<T>) {
       sum = reduce::scalar::DivideInt(sum, batch.divisor);
@@ -152,10 +202,54 @@ REIGEN_HOST_DEVICE void ReduceElement(const ReduceBatch& batch, const ReduceItem
   }
   sum = Scaled(sum, batch.postscale);
   if constexpr (std::is_floating_point_v<T>) sum = reduce::scalar::Canonical(sum);
-  if (kHalf && batch.out_wide) {
-    static_cast<T*>(item.out)[i] = sum;
-  } else {
-    static_cast<Storage*>(item.out)[i] = Type::Store(sum);
+  return sum;
+}
+
+// The elements i to i + N - 1.
+template <typename Type, int N>
+REIGEN_HOST_DEVICE void ReduceRow(const ReduceBatch& batch, const ReduceItem& item, uint64_t i) {
+  using T = typename Type::Accumulator;
+  T sum[N] = {};
+  T next[N] = {};
+  for (uint32_t k = 0; k < batch.input_count; ++k) {
+    LoadRow<Type, N>(item.inputs[k], i, false, next);
+    REIGEN_UNROLL
+    for (int n = 0; n < N; ++n) {
+      const T v = Scaled(next[n], batch.prescale);
+      sum[n] = k == 0 ? v : Combined<Type>(batch.combine, sum[n], v);
+    }
+  }
+  if (item.received != nullptr) {
+    LoadRow<Type, N>(item.received, i, batch.received_wide, next);
+    REIGEN_UNROLL
+    for (int n = 0; n < N; ++n) {
+      sum[n] = batch.input_count == 0 ? next[n] : Combined<Type>(batch.combine, next[n], sum[n]);
+    }
+  }
+  REIGEN_UNROLL
+  for (int n = 0; n < N; ++n) sum[n] = Finished(batch, sum[n]);
+  StoreRow<Type, N>(sum, i, batch.out_wide, item.out);
+}
+
+REIGEN_HOST_DEVICE inline bool IsWideAligned(const ReduceBatch& batch, const ReduceItem& item) {
+  uintptr_t all = reinterpret_cast<uintptr_t>(item.received) | reinterpret_cast<uintptr_t>(item.out);
+  for (uint32_t k = 0; k < batch.input_count; ++k) {
+    all |= reinterpret_cast<uintptr_t>(item.inputs[k]);
+  }
+  return all % sizeof(Wide) == 0;
+}
+
+// What thread `thread` of `threads` does for an item.
+template <typename Type>
+REIGEN_HOST_DEVICE void ReduceThread(const ReduceBatch& batch, const ReduceItem& item,
+                                     uint64_t thread, uint64_t threads) {
+  constexpr int kRow = sizeof(Wide) / sizeof(typename Type::Storage);
+  const uint64_t rows = IsWideAligned(batch, item) ? item.count / kRow : 0;
+  for (uint64_t row = thread; row < rows; row += threads) {
+    ReduceRow<Type, kRow>(batch, item, row * kRow);
+  }
+  for (uint64_t i = rows * kRow + thread; i < item.count; i += threads) {
+    ReduceRow<Type, 1>(batch, item, i);
   }
 }
 

@@ -12,6 +12,7 @@
 
 #include "client/c/result.h"
 #include "client/cuda/driver_api.h"
+#include "client/cuda/kernel_image.h"
 #include "client/cuda/load_driver.h"
 #include "runtime/base/child_process.h"
 #include "runtime/base/unique_fd.h"
@@ -80,6 +81,11 @@ std::string CheckBuildText() {
   const sdk::Result driver = sdk::cuda::LoadDriver(sdk::cuda::kDriverLibrary, &api);
   text += Row(driver.ok(), "CUDA, through host memory" +
                                (driver.ok() ? std::string() : " (" + driver.text + ")"));
+  const char* const kernels = sdk::cuda::KernelImageText();
+  text += Row(kernels != nullptr,
+              std::string("CUDA kernels") +
+                  (kernels != nullptr ? std::string(" for ") + kernels
+                                      : " (built without nvcc: tensors are copied one by one)"));
   return text;
 }
 

@@ -6,10 +6,13 @@
 #include <string>
 #include <utility>
 
+#include "client/cuda/testing/fake_call.h"
 #include "client/cuda/testing/fake_machine.h"
 
 using reigen::fake_cuda::Event;
+using reigen::fake_cuda::kInvalidValue;
 using reigen::fake_cuda::Machine;
+using reigen::fake_cuda::Run;
 using reigen::fake_cuda::Stream;
 
 namespace reigen::fake_cuda {
@@ -18,7 +21,6 @@ extern thread_local int contexts_pushed;
 
 namespace {
 
-constexpr int kInvalidValue = 1;
 constexpr int kInvalidContext = 201;
 constexpr int kInvalidHandle = 400;
 
@@ -28,15 +30,6 @@ int DeviceCount() {
   int count = *visible != '\0' ? 1 : 0;
   for (; *visible != '\0'; ++visible) count += *visible == ',' ? 1 : 0;
   return count;
-}
-
-// One call: under the lock, unless it is to fail.
-template <typename Call>
-int Run(const char* symbol, bool needs_context, Call call) {
-  Machine& machine = Machine::Get();
-  const std::lock_guard lock(machine.mutex());
-  const int code = machine.Enter(symbol, needs_context);
-  return code != 0 ? code : call(machine);
 }
 
 // As with a real driver, memory that is not page-locked is read or written before
@@ -52,13 +45,6 @@ int StartCopy(Machine& machine, void* stream_handle, const void* host, void* to,
 }
 
 }  // namespace
-
-// The callers' types have other names for the handles, which UBSan would find.
-#ifdef __clang__
-#define FAKE_CUDA extern "C" __attribute__((visibility("default"), no_sanitize("function"))) int
-#else
-#define FAKE_CUDA extern "C" __attribute__((visibility("default"))) int
-#endif
 
 FAKE_CUDA cuInit(unsigned) {
   return Run("cuInit", false, [](Machine&) { return 0; });
@@ -170,11 +156,17 @@ FAKE_CUDA cuEventRecord(void* event, void* stream) {
   });
 }
 
-FAKE_CUDA cuEventSynchronize(void* event) {
-  return Run("cuEventSynchronize", true, [=](Machine& machine) {
+FAKE_CUDA cuEventQuery(void* event) {
+  return Run("cuEventQuery", true, [=](Machine& machine) {
     const Event seen = *static_cast<Event*>(event);
-    if (seen.stream != nullptr) machine.RunTo(seen.stream, seen.position);
-    return 0;
+    return seen.stream == nullptr ? 0 : machine.Query(event, seen.stream, seen.position);
+  });
+}
+
+FAKE_CUDA cuStreamQuery(void* stream) {
+  return Run("cuStreamQuery", true, [=](Machine& machine) {
+    Stream* const fake = machine.StreamOf(stream);
+    return machine.Query(stream, fake, fake->work.size());
   });
 }
 
@@ -255,6 +247,18 @@ FAKE_CUDA reigen_fake_cuda_write(uint64_t to, const void* from, size_t bytes, vo
     machine.Touch([&] { std::memcpy(reinterpret_cast<void*>(to), held.data(), held.size()); });
   });
   return 0;
+}
+
+// Streams do nothing, whoever asks.
+FAKE_CUDA reigen_fake_cuda_hang() {
+  const std::lock_guard lock(Machine::Get().mutex());
+  Machine::Get().Hang();
+  return 0;
+}
+
+FAKE_CUDA reigen_fake_cuda_calls(const char* symbol) {
+  const std::lock_guard lock(Machine::Get().mutex());
+  return Machine::Get().calls(symbol);
 }
 
 FAKE_CUDA reigen_fake_cuda_registered() {

@@ -39,8 +39,7 @@ CuStream FakeDriver::NewStream() {
 
 CuAddress FakeDriver::Allocate(size_t bytes) {
   CuAddress address = 0;
-  REIGEN_CHECK(Find<CuResult (*)(CuAddress*, size_t)>(library_, "cuMemAlloc_v2")(&address, bytes) ==
-               kCuSuccess);
+  REIGEN_CHECK(api_.allocate(&address, bytes) == kCuSuccess);
   return address;
 }
 
@@ -52,7 +51,7 @@ void FakeDriver::Write(CuAddress to, const std::vector<float>& values, CuStream 
 std::vector<float> FakeDriver::Read(CuAddress from, size_t count, CuStream stream) {
   std::vector<float> values(count);
   REIGEN_CHECK(api_.copy_to_host(values.data(), from, count * sizeof(float), stream) == kCuSuccess);
-  REIGEN_CHECK(api_.stream_synchronize(stream) == kCuSuccess);
+  REIGEN_CHECK(Find<CuResult (*)(CuStream)>(library_, "cuStreamSynchronize")(stream) == kCuSuccess);
   return values;
 }
 
@@ -61,6 +60,12 @@ void FakeDriver::FailOnce(const char* symbol, CuResult code, int skip) {
 }
 
 void FakeDriver::Mend() { Find<int (*)()>(library_, "reigen_fake_cuda_mend")(); }
+
+void FakeDriver::Hang() { Find<int (*)()>(library_, "reigen_fake_cuda_hang")(); }
+
+int FakeDriver::calls(const char* symbol) {
+  return Find<int (*)(const char*)>(library_, "reigen_fake_cuda_calls")(symbol);
+}
 
 int FakeDriver::registered() {
   return Find<int (*)()>(library_, "reigen_fake_cuda_registered")();

@@ -25,7 +25,10 @@ class FakeDriver {
   // The memory once `stream` has done its work.
   std::vector<float> Read(CuAddress from, size_t count, CuStream stream);
   void FailOnce(const char* symbol, CuResult code, int skip = 0);
+  // Streams do nothing until Mend().
+  void Hang();
   void Mend();
+  int calls(const char* symbol);
   int registered();
 
  private:

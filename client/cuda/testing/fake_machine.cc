@@ -7,6 +7,7 @@ namespace {
 
 constexpr int kInvalidValue = 1;
 constexpr int kInvalidContext = 201;
+constexpr int kNotReady = 600;
 constexpr int kFirstSticky = 700;
 constexpr int kAlreadyRegistered = 712;
 constexpr int kNotRegistered = 713;
@@ -30,6 +31,7 @@ Machine& Machine::Get() {
 }
 
 int Machine::Enter(const char* symbol, bool needs_context) {
+  ++calls_[symbol];
   if (sticky_ != 0) return sticky_;
   if (fail_code_ != 0 && fail_symbol_ == symbol && fail_skip_-- == 0) {
     const int code = fail_code_;
@@ -49,6 +51,12 @@ void Machine::FailOnce(const char* symbol, int code, int skip) {
 void Machine::Mend() {
   fail_code_ = 0;
   sticky_ = 0;
+  hangs_ = false;
+}
+
+int Machine::calls(const std::string& symbol) const {
+  const auto found = calls_.find(symbol);
+  return found == calls_.end() ? 0 : found->second;
 }
 
 Stream* Machine::StreamOf(void* handle) {
@@ -65,6 +73,14 @@ void Machine::RunTo(Stream* stream, size_t position) {
     const auto work = std::move(stream->work[stream->done++]);
     work();
   }
+}
+
+int Machine::Query(void* handle, Stream* stream, size_t position) {
+  if (stream->done >= position) return 0;
+  if (hangs_ || asked_.insert(handle).second) return kNotReady;
+  asked_.erase(handle);
+  RunTo(stream, position);
+  return 0;
 }
 
 void* Machine::Allocate(size_t bytes) {

@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,7 +37,9 @@ class Machine {
   int Enter(const char* symbol, bool needs_context);
   // From the call after `skip` more on. From 700 on errors are sticky.
   void FailOnce(const char* symbol, int code, int skip);
+  void Hang() { hangs_ = true; }
   void Mend();
+  int calls(const std::string& symbol) const;
 
   // Those that nobody destroys are the machine's, as a real driver's are.
   std::map<void*, std::unique_ptr<Stream>>& streams() { return streams_; }
@@ -44,6 +47,8 @@ class Machine {
   Stream* StreamOf(void* handle);
   void Push(Stream* stream, std::function<void()> work);
   void RunTo(Stream* stream, size_t position);
+  // What asking about an event or stream gives: at first that it is not ready.
+  int Query(void* handle, Stream* stream, size_t position);
 
   void* Allocate(size_t bytes);
   bool Free(void* memory);
@@ -61,6 +66,9 @@ class Machine {
   int fail_code_ = 0;
   int fail_skip_ = 0;
   int sticky_ = 0;
+  bool hangs_ = false;
+  std::map<std::string, int> calls_;
+  std::set<void*> asked_;
   Stream legacy_;
   std::map<void*, std::unique_ptr<Stream>> streams_;
   std::map<void*, std::unique_ptr<Event>> events_;

@@ -1,0 +1,37 @@
+// For code that the GPU runs, and the host can run too.
+#ifndef REIGEN_CLIENT_CUDA_HOST_DEVICE_H_
+#define REIGEN_CLIENT_CUDA_HOST_DEVICE_H_
+
+#include <cstdint>
+#include <cstring>
+
+#ifdef __CUDACC__
+#define REIGEN_HOST_DEVICE __host__ __device__
+// Before a loop over an array that shall be registers.
+#define REIGEN_UNROLL _Pragma("unroll")
+#else
+#define REIGEN_HOST_DEVICE
+#define REIGEN_UNROLL
+#endif
+
+namespace reigen::sdk::cuda {
+
+// What a thread moves at best.
+struct alignas(16) Wide {
+  uint64_t low;
+  uint64_t high;
+};
+
+// One access of the GPU's. Both addresses are aligned for T.
+template <typename T>
+REIGEN_HOST_DEVICE void Move(uint64_t to, uint64_t from) {
+#ifdef __CUDA_ARCH__
+  *reinterpret_cast<T*>(to) = *reinterpret_cast<const T*>(from);
+#else
+  std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), sizeof(T));
+#endif
+}
+
+}  // namespace reigen::sdk::cuda
+
+#endif  // REIGEN_CLIENT_CUDA_HOST_DEVICE_H_

@@ -1,0 +1,57 @@
+// What goes how between tensors on a GPU and their packed places in host memory: large
+// contiguous ones by a copy each, many small and strided ones by the pack kernels, through
+// a scratch range on the GPU and one copy of it. Pure.
+#ifndef REIGEN_CLIENT_CUDA_PACK_PLAN_H_
+#define REIGEN_CLIENT_CUDA_PACK_PLAN_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "client/c/layout.h"
+#include "client/cuda/driver_api.h"
+#include "client/cuda/pack_kernel.h"
+
+namespace reigen::sdk::cuda {
+
+// A tensor's elements on the device, and its packed ones in host memory.
+struct Copy {
+  CuAddress device = 0;
+  std::byte* host = nullptr;
+  size_t bytes = 0;  // packed
+  const Layout* layout = nullptr;
+};
+
+// Above this a copy of its own is as fast, and needs no pass over the GPU's memory.
+inline constexpr size_t kMaxPackedTensorBytes = size_t{256} << 10;
+
+// A part of the scratch range and of host memory.
+struct ScratchCopy {
+  uint32_t scratch = 0;
+  std::byte* host = nullptr;
+  size_t bytes = 0;
+};
+
+// What is in the scratch range at one time. Fetching: launches, then copies; sending:
+// the other way round.
+struct PackRound {
+  std::vector<PackBatch> packs;
+  std::vector<StridedBatch> strided;
+  std::vector<ScratchCopy> copies;
+};
+
+struct PackPlan {
+  std::vector<Copy> direct;   // contiguous
+  std::vector<Copy> on_host;  // strided, with more dimensions than the kernel takes
+  std::vector<PackRound> rounds;
+};
+
+// `scratch`, at a 256-byte boundary, has `scratch_bytes` bytes, a multiple of 256; 0:
+// there are no kernels.
+PackPlan MakePackPlan(std::span<const Copy> copies, CuAddress scratch, size_t scratch_bytes,
+                      bool to_tensors);
+
+}  // namespace reigen::sdk::cuda
+
+#endif  // REIGEN_CLIENT_CUDA_PACK_PLAN_H_

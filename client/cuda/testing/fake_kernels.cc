@@ -1,0 +1,114 @@
+// Modules and launches of the fake libcuda: the kernels' own code, run on the host once
+// the stream gets there.
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+#include "client/cuda/kernel_list.h"
+#include "client/cuda/testing/fake_call.h"
+#include "client/cuda/testing/fake_machine.h"
+
+namespace reigen::fake_cuda {
+namespace {
+
+namespace cuda = sdk::cuda;
+
+constexpr int kInvalidImage = 200;
+constexpr int kNotFound = 500;
+constexpr uint32_t kFatBinary = 0xba55ed50;
+
+struct Grid {
+  unsigned blocks;
+  unsigned rows;
+  unsigned threads;
+};
+
+struct Kernel {
+  std::string_view name;
+  size_t argument_bytes;
+  void (*run)(const void* argument, const Grid& grid);
+};
+
+template <typename Batch>
+void RunPack(const void* argument, const Grid& grid) {
+  for (unsigned block = 0; block < grid.blocks; ++block) {
+    for (unsigned thread = 0; thread < grid.threads; ++thread) {
+      cuda::PackThread(*static_cast<const Batch*>(argument), block, thread);
+    }
+  }
+}
+
+template <typename Type>
+void RunReduce(const void* argument, const Grid& grid) {
+  const auto& batch = *static_cast<const cuda::ReduceBatch*>(argument);
+  const uint64_t threads = uint64_t{grid.blocks} * grid.threads;
+  for (unsigned row = 0; row < grid.rows; ++row) {
+    for (uint64_t thread = 0; thread < threads; ++thread) {
+      cuda::ReduceThread<Type>(batch, batch.items[row], thread, threads);
+    }
+  }
+}
+
+#define REIGEN_PACK(name, Batch) \
+  {"reigen_" #name, sizeof(cuda::Batch), &RunPack<cuda::Batch>},
+#define REIGEN_REDUCE(name, Type) \
+  {"reigen_reduce_" #name, sizeof(cuda::ReduceBatch), &RunReduce<cuda::Type>},
+constexpr Kernel kKernels[] = {REIGEN_PACK_KERNELS(REIGEN_PACK)
+                                   REIGEN_REDUCE_KERNELS(REIGEN_REDUCE)};
+#undef REIGEN_PACK
+#undef REIGEN_REDUCE
+
+}  // namespace
+}  // namespace reigen::fake_cuda
+
+using reigen::fake_cuda::Grid;
+using reigen::fake_cuda::Kernel;
+using reigen::fake_cuda::Machine;
+using reigen::fake_cuda::Run;
+
+FAKE_CUDA cuModuleLoadData(void** module, const void* image) {
+  return Run("cuModuleLoadData", true, [=](Machine&) {
+    uint32_t magic = 0;
+    std::memcpy(&magic, image, sizeof magic);
+    *module = const_cast<void*>(image);
+    return magic == reigen::fake_cuda::kFatBinary ? 0 : reigen::fake_cuda::kInvalidImage;
+  });
+}
+
+FAKE_CUDA cuModuleUnload(void*) {
+  return Run("cuModuleUnload", true, [](Machine&) { return 0; });
+}
+
+FAKE_CUDA cuModuleGetFunction(void** function, void*, const char* name) {
+  return Run("cuModuleGetFunction", true, [=](Machine&) {
+    for (const Kernel& kernel : reigen::fake_cuda::kKernels) {
+      if (kernel.name != name) continue;
+      *function = const_cast<Kernel*>(&kernel);
+      return 0;
+    }
+    return reigen::fake_cuda::kNotFound;
+  });
+}
+
+FAKE_CUDA cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                         unsigned block_x, unsigned block_y, unsigned block_z, unsigned,
+                         void* stream, void** arguments, void**) {
+  return Run("cuLaunchKernel", true, [=](Machine& machine) {
+    // The limits of every device.
+    if (grid_x == 0 || grid_y == 0 || grid_y > 65535 || grid_z != 1 || block_x == 0 ||
+        block_x > 1024 || block_y != 1 || block_z != 1) {
+      return reigen::fake_cuda::kInvalidValue;
+    }
+    const auto* const kernel = static_cast<const Kernel*>(function);
+    std::vector<std::max_align_t> argument(kernel->argument_bytes / sizeof(std::max_align_t) + 1);
+    std::memcpy(argument.data(), arguments[0], kernel->argument_bytes);
+    machine.Push(machine.StreamOf(stream), [=, &machine] {
+      machine.Touch([&] {
+        kernel->run(argument.data(), Grid{.blocks = grid_x, .rows = grid_y, .threads = block_x});
+      });
+    });
+    return 0;
+  });
+}
