@@ -64,6 +64,15 @@ class TensorTest(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "complex64"):
             hvd.allreduce(torch.ones(2, dtype=torch.complex64))
 
+    def test_what_is_no_tensor_is_refused(self):
+        for operation in (
+            hvd.allreduce, hvd.allreduce_async, hvd.allreduce_,
+            lambda thing: hvd.grouped_allreduce([thing]), lambda thing: hvd.broadcast(thing, 0),
+            lambda thing: hvd.broadcast_(thing, 0),
+        ):
+            with self.assertRaisesRegex(ValueError, "expected a torch tensor, got float"):
+                operation(1.0)
+
     def test_average_and_op_exclude_each_other(self):
         with self.assertRaisesRegex(ValueError, "not both"):
             hvd.allreduce(torch.ones(1), average=True, op=hvd.Sum)

@@ -10,8 +10,9 @@ from .compression import Compression
 
 
 def _start_new(tensors, name, op, prescale, postscale, single):
+    inputs = [input_view(tensor) for tensor in tensors]
     results = [new_like(tensor) for tensor in tensors]
-    pairs = [(input_view(tensor), input_view(out)) for tensor, out in zip(tensors, results)]
+    pairs = [(source, input_view(out)) for source, out in zip(inputs, results)]
     result = results[0] if single else results
     finish = after([out for _, out in pairs], result)
     return _start.start_allreduce(name, pairs, op, prescale, postscale, finish)

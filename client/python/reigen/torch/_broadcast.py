@@ -13,8 +13,9 @@ from ._tensors import after, inplace_view, input_view, new_like
 
 def broadcast_async(tensor, root_rank, name=None):
     """Starts a broadcast; synchronize() of the handle returns a new tensor."""
+    source = input_view(tensor)
     result = new_like(tensor)
-    pair = (input_view(tensor), input_view(result))
+    pair = (source, input_view(result))
     return _start.start_broadcast(name, [pair], root_rank, after(pair[1:], result))
 
 
