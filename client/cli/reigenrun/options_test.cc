@@ -84,6 +84,26 @@ TEST(ParseOptionsTest, MistakesAreNamed) {
   }
 }
 
+TEST(ParseOptionsTest, NumbersAreNumbersAndLimited) {
+  for (const char* option : {"--start-timeout", "--coordinator-timeout",
+                             "--stall-check-warning-time-seconds",
+                             "--stall-check-shutdown-time-seconds", "--fusion-threshold-mb"}) {
+    for (const char* value : {"nan", "inf", "-1", "1e300", "five", "5s", ""}) {
+      const auto parsed = ParseOptions({option, value, "x"});
+      ASSERT_FALSE(parsed.ok()) << option << " " << value;
+      EXPECT_LT(Message(parsed.status()).size(), 150u) << Message(parsed.status());
+    }
+  }
+}
+
+TEST(ParseOptionsTest, AnEmptyValueIsNotTheDefault) {
+  for (const char* option : {"-H", "--hostfile", "-i", "--rsh", "--worker-path",
+                             "--network-interface", "--port-range", "--transport",
+                             "--rdma-devices", "--output-filename"}) {
+    EXPECT_FALSE(ParseOptions({option, "", "x"}).ok()) << option;
+  }
+}
+
 TEST(ParseOptionsTest, HelpAndVersionAreText) {
   EXPECT_NE(ParseOptions({"--help"})->text.find("--rsh"), std::string::npos);
   EXPECT_NE(ParseOptions({"--version"})->text.find("reigenrun "), std::string::npos);
