@@ -30,6 +30,7 @@ namespace {
 constexpr seconds kStartTime{30};
 // The core wants to be called at least this often.
 constexpr int kTickMs = 500;
+constexpr int kCoordinatorLost = 72;
 // Workers that are still connected this long after the End are left to their guards:
 // this process is gone within the ten seconds that a job may take to vanish.
 constexpr seconds kEndTime{8};
@@ -127,7 +128,7 @@ Status Process::MakeFolder(const launch::CoordinatorStart& start) {
 void Process::TellFailure(const Status& status) {
   REIGEN_ERROR("{}", Message(status));
   launch::FromCoordinator message;
-  message.mutable_verdict()->set_code(1);
+  message.mutable_verdict()->set_code(kCoordinatorLost);
   message.mutable_verdict()->set_reason("the coordinator cannot start: " + Message(status));
   message.mutable_verdict()->set_rank(-1);
   message.mutable_verdict()->set_host(-1);

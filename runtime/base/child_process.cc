@@ -189,6 +189,18 @@ std::string FindProgram(const std::string& name, const std::string& path_variabl
   return "";
 }
 
+std::string WhyNoProgram(const std::string& name, const std::string& path_variable,
+                         const std::string& working_directory) {
+  if (name.find('/') == std::string::npos) return "no such program in PATH=" + path_variable;
+  const std::string path = name.starts_with("/") ? name : working_directory + "/" + name;
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0) {
+    return errno == ENOENT ? "no such program" : std::strerror(errno);
+  }
+  if (S_ISDIR(info.st_mode)) return "it is a folder";
+  return S_ISREG(info.st_mode) ? "it is not executable (chmod +x makes it so)" : "it is no program";
+}
+
 std::string FindVariable(const std::vector<std::string>& environment, const std::string& name) {
   const std::string head = name + "=";
   for (const std::string& entry : environment) {

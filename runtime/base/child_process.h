@@ -57,6 +57,10 @@ std::optional<ExitStatus> TryReap(pid_t pid);
 std::string FindProgram(const std::string& name, const std::string& path_variable,
                         const std::string& working_directory);
 
+// Why FindProgram found none: "no such program in PATH=...", "it is a folder".
+std::string WhyNoProgram(const std::string& name, const std::string& path_variable,
+                         const std::string& working_directory);
+
 // Value of NAME in a list of "NAME=value"; empty if absent.
 std::string FindVariable(const std::vector<std::string>& environment, const std::string& name);
 

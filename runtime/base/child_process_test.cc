@@ -99,5 +99,13 @@ TEST(ChildProcessTest, FindProgramLooksAlongThePath) {
   EXPECT_EQ(FindProgram("", "/bin", "/"), "");
 }
 
+TEST(ChildProcessTest, WhyThereIsNoProgramIsSaid) {
+  EXPECT_EQ(WhyNoProgram("sh", "/no/such", "/"), "no such program in PATH=/no/such");
+  EXPECT_EQ(WhyNoProgram("./no-such", "/bin", "/bin"), "no such program");
+  EXPECT_EQ(WhyNoProgram("/bin", "/bin", "/"), "it is a folder");
+  EXPECT_EQ(WhyNoProgram("./passwd", "/bin", "/etc"), "it is not executable (chmod +x makes it so)");
+  EXPECT_EQ(WhyNoProgram("/dev/null", "/bin", "/"), "it is no program");
+}
+
 }  // namespace
 }  // namespace reigen

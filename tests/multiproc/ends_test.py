@@ -104,6 +104,18 @@ class C27ProcessesLeftTest(unittest.TestCase):
                 self.assertRegex(running.errors(), "reigenrun: .*signal %d" % number)
                 running.check_nothing_left(self, 1)
 
+    def test_c27_a_launcher_whose_output_nobody_reads_ends_too(self):
+        read_end, write_end = os.pipe()
+        with job.Job(["-np", "2"], ["sh", "-c", "echo up >&2; yes 'much to read'"],
+                     stdout=write_end) as running:
+            os.close(write_end)
+            running.wait_for("up", 2)
+            time.sleep(0.5)  # let the pipe fill
+            running.process.send_signal(signal.SIGTERM)
+            self.assertEqual(143, running.wait(job.END_SECONDS + job.SLACK_SECONDS))
+            running.check_nothing_left(self)
+        os.close(read_end)
+
     def test_c27_a_second_ctrl_c_hurries(self):
         with job.Job(["-np", "2"], job.trainer("family.py"),
                      {"REIGEN_TIMEOUT_SCALE": "20"}) as running:
@@ -163,6 +175,17 @@ class StartTest(unittest.TestCase):
             self.assertEqual(2, running.wait(10))
             self.assertIn("python99", running.errors())
             running.check_nothing_left(self, 1)
+
+    def test_a_folder_for_a_hostfile_is_an_error(self):
+        with job.Job(["--hostfile", "/tmp"], ["true"]) as running:
+            self.assertEqual(2, running.wait(10))
+            self.assertIn("/tmp: Is a directory", running.errors())
+
+    def test_a_coordinator_that_cannot_start_is_code_72(self):
+        with job.Job(["-np", "1"], ["true"],
+                     {"REIGEN_RUNTIME_DIR": "/nowhere/at/all"}) as running:
+            self.assertEqual(72, running.wait(30))
+            self.assertIn("/nowhere/at/all", running.errors())
 
 
 if __name__ == "__main__":

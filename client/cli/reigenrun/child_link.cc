@@ -32,9 +32,12 @@ std::string CurrentFolder() {
 
 StatusOr<std::unique_ptr<ChildLink>> ChildLink::Start(const std::vector<std::string>& words) {
   const std::vector<std::string> environment = CurrentEnvironment();
-  const std::string path =
-      FindProgram(words[0], FindVariable(environment, "PATH"), CurrentFolder());
-  if (path.empty()) return NotFound("cannot start \"" + words[0] + "\": no such program");
+  const std::string path_variable = FindVariable(environment, "PATH");
+  const std::string path = FindProgram(words[0], path_variable, CurrentFolder());
+  if (path.empty()) {
+    return NotFound("cannot start \"" + words[0] + "\": " +
+                    WhyNoProgram(words[0], path_variable, CurrentFolder()));
+  }
   REIGEN_ASSIGN_OR_RETURN(PipeEnds input, MakePipe());
   REIGEN_ASSIGN_OR_RETURN(PipeEnds output, MakePipe());
   REIGEN_ASSIGN_OR_RETURN(PipeEnds errors, MakePipe());

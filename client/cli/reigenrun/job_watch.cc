@@ -101,7 +101,11 @@ Actions JobWatch::OnVerdict(const launch::Verdict& verdict, Time now) {
   verdict_ = verdict;
   stop_deadline_ = now + limits_.stop;
   kill_deadline_ = now + limits_.kill;
-  return CloseCoordinatorIfAlone(now);
+  Actions actions;
+  // Of a host that is not up yet no worker may ever hear of the end.
+  if (verdict.code() != 0 && !stopped_) actions = Stop(HostState::kStarting);
+  Append(&actions, CloseCoordinatorIfAlone(now));
+  return actions;
 }
 
 Actions JobWatch::Decide(int code, const std::string& reason, int host, bool stop_now, Time now) {
@@ -110,11 +114,9 @@ Actions JobWatch::Decide(int code, const std::string& reason, int host, bool sto
   verdict.set_reason(reason);
   verdict.set_rank(-1);
   verdict.set_host(host);
+  stopped_ = stopped_ || stop_now;
   Actions actions = OnVerdict(verdict, now);
-  if (stop_now) {
-    stopped_ = true;
-    Append(&actions, StopAll(/*hurry=*/false));
-  }
+  if (stop_now) Append(&actions, StopAll(/*hurry=*/false));
   return actions;
 }
 
@@ -143,13 +145,19 @@ Actions JobWatch::OnSignal(int signal, Time now) {
   return {{.kind = Action::Kind::kTellInterrupt, .code = signal}};
 }
 
-Actions JobWatch::StopAll(bool hurry) const {
+Actions JobWatch::Stop(HostState state, bool hurry) const {
   Actions actions;
   for (size_t h = 0; h < hosts_.size(); ++h) {
-    if (hosts_[h].state == HostState::kDone || hosts_[h].state == HostState::kClosed) continue;
+    if (hosts_[h].state != state) continue;
     actions.push_back({.kind = Action::Kind::kStopHost, .host = static_cast<int>(h),
                        .text = "the job has ended", .hurry = hurry});
   }
+  return actions;
+}
+
+Actions JobWatch::StopAll(bool hurry) const {
+  Actions actions = Stop(HostState::kStarting, hurry);
+  Append(&actions, Stop(HostState::kReady, hurry));
   return actions;
 }
 

@@ -72,6 +72,8 @@ class JobWatch {
 
   bool finished() const;
   bool ending() const { return verdict_.has_value(); }
+  // By a signal, at some time.
+  bool interrupted() const { return interrupted_; }
   // Once ending.
   const launch::Verdict& verdict() const { return *verdict_; }
   // What did not end as it should have: "host b: pid 12 cannot be killed".
@@ -87,6 +89,7 @@ class JobWatch {
 
   Actions Lose(int host, const std::string& reason, Time now);
   Actions Decide(int code, const std::string& reason, int host, bool stop_now, Time now);
+  Actions Stop(HostState state, bool hurry = false) const;
   Actions StopAll(bool hurry) const;
   bool AllHostsClosed() const;
   Actions CloseCoordinatorIfAlone(Time now);

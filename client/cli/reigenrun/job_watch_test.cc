@@ -61,6 +61,13 @@ TEST_F(JobWatchTest, AFailedRanksCodeComesFromTheCoordinatorAndLaterLossesChange
   EXPECT_EQ(watch_.verdict().rank(), 2);
 }
 
+TEST_F(JobWatchTest, AHostThatIsNotUpIsStoppedAtOnceByAFailure) {
+  watch_.OnHostReady(0);
+  const Actions actions = watch_.OnVerdict(Verdict(127, "rank 0 did not start"), now_);
+  EXPECT_EQ(Count(actions, Kind::kStopHost), 1);
+  EXPECT_EQ(Count(actions, Kind::kStopHost, 1), 1);
+}
+
 TEST_F(JobWatchTest, HostsThatDoNotEndAreStoppedThenKilled) {
   BothReady();
   watch_.OnVerdict(Verdict(7, ""), now_);

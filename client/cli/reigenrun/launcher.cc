@@ -17,6 +17,8 @@ namespace {
 // How often a launcher that reads nothing because its output is stuck looks again.
 constexpr int kThrottledPollMs = 20;
 constexpr int kLongestPollMs = 1000;
+// Of output that is left at the end of a job that a signal ended.
+constexpr Duration kInterruptedDrain = seconds(3);
 
 std::vector<std::string> NamesOf(const Plan& plan) {
   std::vector<std::string> names;
@@ -61,7 +63,7 @@ int Launcher::Run() {
   const Status started = StartCoordinator();
   if (!started.ok()) {
     Say(Message(started));
-    DrainOutput();
+    DrainOutput(/*interrupted=*/false);
     return kCodeCoordinatorLost;
   }
   // The remote shells come up while the coordinator does.
@@ -70,7 +72,7 @@ int Launcher::Run() {
   router_->FinishStreams();
   RemoveRuntimeFolder(names_.coordinator_folder);  // if it could not do it itself
   Explain();
-  DrainOutput();
+  DrainOutput(watch_.interrupted());
   return watch_.verdict().code();
 }
 
@@ -257,10 +259,12 @@ void Launcher::Explain() {
   for (const std::string& line : watch_.left_behind()) Say(line);
 }
 
-// As long as the terminal takes it, or the user has had enough.
-void Launcher::DrainOutput() {
+// As long as the terminal takes it, or the user has had enough: after a signal,
+// nobody may be left to read.
+void Launcher::DrainOutput(bool interrupted) {
   signalfd_siginfo info;
-  while (!router_->Idle()) {
+  const Time deadline = interrupted ? Now() + kInterruptedDrain : Time::max();
+  while (!router_->Idle() && Now() < deadline) {
     pollfd entry{signals_.get(), POLLIN, 0};
     if (poll(&entry, 1, 5) > 0 && read(signals_.get(), &info, sizeof info) > 0) return;
   }

@@ -55,7 +55,7 @@ class Launcher {
   bool Reading() const;
   void Say(const std::string& text);
   void Explain();
-  void DrainOutput();
+  void DrainOutput(bool interrupted);
 
   Plan plan_;
   JobNames names_;

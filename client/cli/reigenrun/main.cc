@@ -2,10 +2,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -31,12 +30,21 @@ namespace {
 constexpr int kUsageCode = 2;
 constexpr size_t kJobNameBytes = 6;
 constexpr size_t kSecretBytes = 32;
+// The most hosts there may be, with names as long as DNS has.
+constexpr size_t kMaxHostfileBytes = size_t{4} << 20;
 
 StatusOr<std::string> ReadFile(const std::string& path) {
-  if (path.empty()) return std::string();
-  std::ifstream file(path, std::ios::binary);
-  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (!file) return ErrnoStatus(StatusCode::kInvalidArgument, path);
+  std::string text;
+  if (path.empty()) return text;
+  UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.valid()) return ErrnoStatus(StatusCode::kInvalidArgument, path);
+  char data[4096];
+  ssize_t n;
+  while ((n = read(file.get(), data, sizeof data)) != 0) {
+    if (n > 0) text.append(data, static_cast<size_t>(n));
+    if (n < 0 && errno != EINTR) return ErrnoStatus(StatusCode::kInvalidArgument, path);
+    if (text.size() > kMaxHostfileBytes) return InvalidArgument(path + " is no hostfile: too long");
+  }
   return text;
 }
 

@@ -46,8 +46,8 @@ Status ChooseProgram(const Surroundings& around, Plan* plan) {
   const bool needed_here = std::any_of(plan->hosts.begin(), plan->hosts.end(),
                                        [](const HostPlan& h) { return h.local; });
   if (!plan->program.empty() || !needed_here) return OkStatus();
-  return NotFound("cannot run \"" + plan->command[0] + "\": no such program" +
-                  (plan->command[0].find('/') == std::string::npos ? " in PATH=" + path : ""));
+  return NotFound("cannot run \"" + plan->command[0] + "\": " +
+                  WhyNoProgram(plan->command[0], path, around.working_directory));
 }
 
 Status PlanHosts(const Options& options, const std::string& hostfile_text,
