@@ -26,8 +26,9 @@ StatusOr<std::string> ProgramOf(const launch::GuardStart& start) {
   const std::string name = start.argv(0);
   if (!start.program().empty()) {
     if (access(start.program().c_str(), X_OK) == 0) return start.program();
-    return NotFound("host " + host + ": cannot start " + start.program() +
-                    ": " + WhyNoProgram(start.program(), "", "/") + " there. The launcher's PATH finds \"" + name +
+    return NotFound("host " + host + ": cannot start " + start.program() + ": " +
+                    WhyNoProgram(start.program(), "", "/") +
+                    " there. The launcher's PATH finds \"" + name +
                     "\" under this path, so every host must have it there: install it, give the"
                     " path of one that all hosts have, or write `env " + name +
                     " ...` to let each host look it up");
@@ -38,7 +39,8 @@ StatusOr<std::string> ProgramOf(const launch::GuardStart& start) {
   const std::string program = FindProgram(name, path, start.working_directory());
   if (!program.empty()) return program;
   return NotFound("host " + host + ": cannot start \"" + name + "\": " +
-                  WhyNoProgram(name, path, start.working_directory()) + ". Give its path on that host, or set PATH for reigenrun: hosts look"
+                  WhyNoProgram(name, path, start.working_directory()) +
+                  ". Give its path on that host, or set PATH for reigenrun: hosts look"
                   " programs up with the launcher's PATH");
 }
 
