@@ -73,6 +73,13 @@ StatusOr<Coordinator::Options> OptionsFrom(const launch::CoordinatorStart& start
                           DurationFrom("stall warning time", given.stall_warning_seconds()));
   REIGEN_ASSIGN_OR_RETURN(config.stall_shutdown,
                           DurationFrom("stall shutdown time", given.stall_shutdown_seconds()));
+  const double scale = given.timeout_scale() > 0 ? given.timeout_scale() : 1;
+  REIGEN_ASSIGN_OR_RETURN(config.stall_grace,
+                          DurationFrom("stall grace", scale * ToSeconds(kStallGrace)));
+  REIGEN_ASSIGN_OR_RETURN(options.handshake_time,
+                          DurationFrom("handshake time", scale * ToSeconds(kHandshakeTime)));
+  REIGEN_ASSIGN_OR_RETURN(options.end_time,
+                          DurationFrom("end time", scale * ToSeconds(kEndTime)));
   if (given.heartbeat_seconds() > 0) {
     REIGEN_ASSIGN_OR_RETURN(config.heartbeat,
                             DurationFrom("heartbeat time", given.heartbeat_seconds()));

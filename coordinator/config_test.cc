@@ -31,6 +31,20 @@ TEST(ConfigTest, ZeroFieldsGetTheirDefaults) {
   EXPECT_GT(options->config.segment_bytes, 0u);
 }
 
+TEST(ConfigTest, TheTimeoutScaleIsOfTheTimesThatAreNotTold) {
+  launch::CoordinatorStart start = Good();
+  EXPECT_EQ(OptionsFrom(start)->handshake_time, kHandshakeTime);
+  start.mutable_options()->set_timeout_scale(2.5);
+  const auto options = OptionsFrom(start);
+  ASSERT_TRUE(options.ok());
+  EXPECT_EQ(options->handshake_time, 2.5 * kHandshakeTime);
+  EXPECT_EQ(options->end_time, 2.5 * kEndTime);
+  EXPECT_EQ(options->config.stall_grace, 2.5 * kStallGrace);
+  EXPECT_EQ(options->config.dead_after, seconds(3)) << "told, and scaled by who told it";
+  start.mutable_options()->set_timeout_scale(1e30);
+  EXPECT_FALSE(OptionsFrom(start).ok());
+}
+
 TEST(ConfigTest, WhatCannotBeIsRefused) {
   launch::CoordinatorStart start = Good();
   start.set_secret("short");

@@ -50,13 +50,18 @@ inline constexpr int kMaxMessageBytes = 64 << 20;
 inline constexpr size_t kMaxQueuedBytes = size_t{256} << 20;
 // Messages of one worker that are not processed yet; then reading pauses.
 inline constexpr size_t kMaxUnprocessedMessages = 256;
-// Streams that have not proved the secret, and how long they may take for it.
+// Streams that have not proved the secret, and how long they may take for it. Times
+// here are multiplied by the job's timeout scale.
 inline constexpr size_t kMaxStrangers = 1024;
 inline constexpr std::chrono::seconds kHandshakeTime{5};
 
 // Between the failure of stalled requests and the end of the job: trainers raise
 // the error and end by themselves.
 inline constexpr std::chrono::seconds kStallGrace{1};
+
+// Workers that are still connected this long after the End are left to their guards:
+// this process is gone within the ten seconds that a job may take to vanish.
+inline constexpr std::chrono::seconds kEndTime{8};
 
 }  // namespace reigen::coordinator
 

@@ -31,9 +31,6 @@ constexpr seconds kStartTime{30};
 // The core wants to be called at least this often.
 constexpr int kTickMs = 500;
 constexpr int kCoordinatorLost = 72;
-// Workers that are still connected this long after the End are left to their guards:
-// this process is gone within the ten seconds that a job may take to vanish.
-constexpr seconds kEndTime{8};
 // A sign of life for the launcher, which gives a silent coordinator up after its
 // --coordinator-timeout.
 constexpr seconds kAliveTime{1};
@@ -80,6 +77,7 @@ class Process {
   bool launcher_gone_ = false;
   RuntimeFolder folder_;
   std::unique_ptr<Coordinator> coordinator_;
+  Duration end_time_{};
   Time next_alive_{};
 };
 
@@ -93,6 +91,7 @@ Status Process::Start() {
   StartLogging("reigen-coordinator", start.options().log_level());
   RouteGrpcLog();
   REIGEN_ASSIGN_OR_RETURN(const Coordinator::Options options, OptionsFrom(start));
+  end_time_ = options.end_time;
   REIGEN_RETURN_IF_ERROR(MakeFolder(start));
   REIGEN_ASSIGN_OR_RETURN(coordinator_, Coordinator::Start(options, Now()));
 
@@ -184,7 +183,7 @@ std::vector<Event> Process::LauncherEvents() {
 bool Process::Over(Time now) const {
   const bool told = launcher_gone_ || writer_.pending_bytes() == 0;
   if (coordinator_->finished() && told) return true;
-  return coordinator_->ended_at() && now - *coordinator_->ended_at() >= kEndTime;
+  return coordinator_->ended_at() && now - *coordinator_->ended_at() >= end_time_;
 }
 
 void Process::ShowLife(Time now) {

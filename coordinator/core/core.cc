@@ -267,7 +267,7 @@ void CoordinatorCore::InspectStalls(Time now) {
   if (!report.warning.empty()) TellNotice("warning", report.warning);
   if (report.shutdown.empty()) return;
   plan_stream_->FailAll(local::ResultCode::kAborted, report.shutdown, now);
-  Decide({.code = kStalled, .reason = report.shutdown}, now, kStallGrace);
+  Decide({.code = kStalled, .reason = report.shutdown}, now, config_.stall_grace);
 }
 
 std::vector<Awaited> CoordinatorCore::AwaitedFor(Duration age, Time now) const {

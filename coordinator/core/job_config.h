@@ -31,6 +31,7 @@ struct JobConfig {
   WirePrecision wire_precision = WirePrecision::kAuto;
   Duration stall_warning = seconds(60);  // zero: no stall check
   Duration stall_shutdown{};             // zero: never
+  Duration stall_grace = kStallGrace;
   Duration heartbeat = milliseconds(200);
   Duration dead_after = seconds(3);
 };

@@ -17,7 +17,7 @@ constexpr std::chrono::milliseconds kServerShutdown{500};
 Coordinator::Coordinator(const Options& options, Time now)
     : config_(options.config),
       core_(options.config, now),
-      service_(options.secret, &mailbox_),
+      service_(options.secret, options.handshake_time, &mailbox_),
       workers_(options.config.hosts.size()) {}
 
 StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(const Options& options, Time now) {

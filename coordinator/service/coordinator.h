@@ -30,6 +30,8 @@ class Coordinator {
     std::string secret;
     std::vector<std::string> listen_addresses;
     std::string port_range;
+    Duration handshake_time = kHandshakeTime;
+    Duration end_time = kEndTime;
   };
 
   static StatusOr<std::unique_ptr<Coordinator>> Start(const Options& options, Time now);

@@ -53,11 +53,12 @@ class ProvedStream final : public grpc::ServerBidiReactor<Request, Reply>,
     std::function<void(Ptr, std::string reason)> closed;
   };
 
-  ProvedStream(grpc::CallbackServerContext* context, Handshake handshake, Sink sink, Time now)
+  ProvedStream(grpc::CallbackServerContext* context, Handshake handshake, Sink sink,
+               Time handshake_deadline)
       : context_(context),
         peer_(context->peer()),
         sink_(std::move(sink)),
-        deadline_(now + kHandshakeTime),
+        deadline_(handshake_deadline),
         handshake_(std::move(handshake)) {}
 
   // gRPC holds a reference from here until OnDone.

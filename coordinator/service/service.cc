@@ -26,7 +26,7 @@ grpc::ServerBidiReactor<Request, Reply>* CoordinatorService::Accept(
     grpc::CallbackServerContext* context, std::string_view role,
     typename ProvedStream<Request, Reply>::Sink sink) {
   auto stream = std::make_shared<ProvedStream<Request, Reply>>(
-      context, Handshake(secret_, role), std::move(sink), Now());
+      context, Handshake(secret_, role), std::move(sink), Now() + handshake_time_);
   if (!Admit(stream)) {
     REIGEN_WARN("peer={} refused: too many streams have not proved the secret", context->peer());
     return new RefusingReactor<Request, Reply>();

@@ -42,9 +42,9 @@ using ServiceEvent = std::variant<WorkerProved, WorkerSaid, WorkerClosed, Inspec
 
 class CoordinatorService final : public control::Coordinator::CallbackService {
  public:
-  // The mailbox outlives the service.
-  CoordinatorService(std::string secret, Mailbox<ServiceEvent>* mailbox)
-      : secret_(std::move(secret)), mailbox_(mailbox) {}
+  // The mailbox outlives the service. `handshake_time`: for a stream to prove itself.
+  CoordinatorService(std::string secret, Duration handshake_time, Mailbox<ServiceEvent>* mailbox)
+      : secret_(std::move(secret)), handshake_time_(handshake_time), mailbox_(mailbox) {}
 
   grpc::ServerBidiReactor<control::WorkerMessage, control::CoordinatorMessage>* Attach(
       grpc::CallbackServerContext* context) override;
@@ -62,6 +62,7 @@ class CoordinatorService final : public control::Coordinator::CallbackService {
   bool Admit(std::shared_ptr<ExpiringStream> stream);
 
   const std::string secret_;
+  const Duration handshake_time_;
   Mailbox<ServiceEvent>* const mailbox_;
   std::mutex mutex_;
   std::vector<std::weak_ptr<ExpiringStream>> streams_;

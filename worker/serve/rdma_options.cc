@@ -4,6 +4,8 @@
 #include <charconv>
 #include <chrono>
 
+#include "worker/serve/tcp_options.h"
+
 namespace reigen::worker {
 namespace {
 
@@ -77,6 +79,9 @@ StatusOr<transport::rdma::RdmaOptions> MakeRdmaOptions(
   REIGEN_ASSIGN_OR_RETURN(options.channels, Number(lookup, "REIGEN_RDMA_QUEUES", 15, channels));
   REIGEN_ASSIGN_OR_RETURN(const int relaxed, Number(lookup, "REIGEN_RDMA_RELAXED_ORDERING", 1, 1));
   options.relaxed_ordering = relaxed == 1;
+  REIGEN_ASSIGN_OR_RETURN(const int mtu, Number(lookup, "REIGEN_RDMA_MTU", 4096, 0));
+  options.wish.mtu_bytes = static_cast<uint32_t>(mtu);
+  options.connect_deadline = Scaled(options.connect_deadline, job);
   if (job.rdma_retry_seconds() > 0) {
     options.retry_budget = std::chrono::duration_cast<Duration>(
         std::chrono::duration<double>(job.rdma_retry_seconds()));

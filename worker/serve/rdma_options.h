@@ -17,6 +17,7 @@ namespace reigen::worker {
 //   REIGEN_RDMA_DEVICES         as --rdma-devices
 //   REIGEN_RDMA_GID_INDEX       as --rdma-gid-index
 //   REIGEN_RDMA_PKEY            partition, 0x8001 or 32769
+//   REIGEN_RDMA_MTU             path MTU, 256-4096, at most the port's
 //   REIGEN_RDMA_SERVICE_LEVEL   0-15
 //   REIGEN_RDMA_TRAFFIC_CLASS   0-255
 //   REIGEN_RDMA_QUEUES          queue pairs for data of a link, 1-15

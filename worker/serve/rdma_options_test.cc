@@ -45,18 +45,23 @@ TEST(RdmaOptionsTest, WithoutAnythingTheDefaultsHold) {
 TEST(RdmaOptionsTest, EveryVariableArrivesOrIsNamed) {
   launch::GuardStart start;
   start.mutable_options()->set_rdma_retry_seconds(8);
+  start.mutable_options()->set_timeout_scale(2);
   const auto options = Make(start, {{"REIGEN_RDMA_PKEY", "0x8001"},
                                     {"REIGEN_RDMA_SERVICE_LEVEL", "3"},
                                     {"REIGEN_RDMA_QUEUES", "4"},
+                                    {"REIGEN_RDMA_MTU", "1024"},
                                     {"REIGEN_RDMA_RELAXED_ORDERING", "0"}});
   ASSERT_TRUE(options.ok()) << options.status().ToString();
   EXPECT_EQ(options->wish.pkey, 0x8001);
   EXPECT_EQ(options->service_level, 3);
   EXPECT_EQ(options->channels, 4);
+  EXPECT_EQ(options->wish.mtu_bytes, 1024u);
   EXPECT_FALSE(options->relaxed_ordering);
   EXPECT_EQ(options->retry_budget, seconds(8));
-  for (const char* name : {"REIGEN_RDMA_GID_INDEX", "REIGEN_RDMA_PKEY", "REIGEN_RDMA_QUEUES",
-                           "REIGEN_RDMA_SERVICE_LEVEL", "REIGEN_RDMA_TRAFFIC_CLASS"}) {
+  EXPECT_EQ(options->connect_deadline, 2 * transport::rdma::RdmaOptions().connect_deadline);
+  for (const char* name :
+       {"REIGEN_RDMA_GID_INDEX", "REIGEN_RDMA_PKEY", "REIGEN_RDMA_QUEUES", "REIGEN_RDMA_MTU",
+        "REIGEN_RDMA_SERVICE_LEVEL", "REIGEN_RDMA_TRAFFIC_CLASS"}) {
     for (const char* bad : {"", "x", "-1", "70000", "3x", "0x"}) {
       const Status status = Make({}, {{name, bad}}).status();
       EXPECT_NE(status.ToString().find(name), std::string::npos) << name << "=" << bad;

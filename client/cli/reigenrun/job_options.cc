@@ -55,6 +55,7 @@ launch::JobOptions MakeJobOptions(const Options& options, double timeout_scale) 
   job.mutable_rdma_devices()->Add(options.rdma_devices.begin(), options.rdma_devices.end());
   if (options.rdma_gid_index >= 0) job.set_rdma_gid_index(options.rdma_gid_index);
   job.set_rdma_retry_seconds(kRdmaRetrySeconds * timeout_scale);
+  job.set_timeout_scale(timeout_scale);
   return job;
 }
 

@@ -15,6 +15,7 @@ TEST(JobOptionsTest, OneKnobScalesEveryTime) {
   EXPECT_DOUBLE_EQ(ten.dead_after_seconds(), 30);
   EXPECT_DOUBLE_EQ(ten.grace_seconds(), 30);
   EXPECT_DOUBLE_EQ(ten.rdma_retry_seconds(), 40);
+  EXPECT_DOUBLE_EQ(ten.timeout_scale(), 10);
   EXPECT_DOUBLE_EQ(ten.coordinator_timeout_seconds(), 80);
   EXPECT_DOUBLE_EQ(ten.start_timeout_seconds(), 300);
   EXPECT_DOUBLE_EQ(ten.stall_warning_seconds(), 600);

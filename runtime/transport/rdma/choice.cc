@@ -1,6 +1,7 @@
 #include "runtime/transport/rdma/choice.h"
 
 #include <algorithm>
+#include <bit>
 #include <tuple>
 
 #include "runtime/transport/frame.h"
@@ -12,6 +13,8 @@ constexpr uint16_t kFullMember = 0x8000;
 constexpr uint16_t kDefaultPartition = 0x7fff;
 // An address vector has 8 bits for it.
 constexpr int kMaxGidIndex = 255;
+constexpr uint32_t kMinMtuBytes = 256;
+constexpr uint32_t kMaxMtuBytes = 4096;
 
 std::string Names(const std::vector<Candidate>& candidates) {
   std::string names;
@@ -61,6 +64,9 @@ StatusOr<RailChoice> Usable(const std::string& device, const PortInfo& port, con
   const StatusOr<uint16_t> pkey = ChoosePkey(port, wish.pkey);
   if (!pkey.ok()) return Annotate(pkey.status(), name);
   rail.pkey_index = *pkey;
+  const StatusOr<uint32_t> mtu_bytes = ChooseMtu(port, wish.mtu_bytes);
+  if (!mtu_bytes.ok()) return Annotate(mtu_bytes.status(), name);
+  rail.mtu_bytes = *mtu_bytes;
   return rail;
 }
 
@@ -198,6 +204,21 @@ StatusOr<uint16_t> ChoosePkey(const PortInfo& port, const std::optional<uint16_t
   return FailedPrecondition(std::string("it is not in the partition with PKey ") + text);
 }
 
+StatusOr<uint32_t> ChooseMtu(const PortInfo& port, uint32_t wish_bytes) {
+  if (wish_bytes == 0) return port.active_mtu_bytes;
+  if (!std::has_single_bit(wish_bytes) || wish_bytes < kMinMtuBytes || wish_bytes > kMaxMtuBytes) {
+    return InvalidArgument("a path MTU of " + std::to_string(wish_bytes) +
+                           " was asked for; it is 256, 512, 1024, 2048 or 4096");
+  }
+  if (wish_bytes > port.active_mtu_bytes) {
+    return FailedPrecondition("a path MTU of " + std::to_string(wish_bytes) +
+                              " was asked for, and the port's is " +
+                              std::to_string(port.active_mtu_bytes) +
+                              "; ask for less, or raise the MTU of its network interface");
+  }
+  return wish_bytes;
+}
+
 std::string ToString(const RailChoice& rail) {
   const bool ethernet = rail.port.layer == LinkLayer::kEthernet;
   const std::string kind = !ethernet                            ? "InfiniBand"
@@ -205,7 +226,7 @@ std::string ToString(const RailChoice& rail) {
                                                                 : "RoCE v1";
   return rail.device + ":" + std::to_string(rail.port.number) + " gid " +
          std::to_string(rail.gid.index) + " " + ToString(rail.gid.gid) + " (" + kind + ", MTU " +
-         std::to_string(rail.port.active_mtu_bytes) + ")";
+         std::to_string(rail.mtu_bytes) + ")";
 }
 
 }  // namespace reigen::transport::rdma

@@ -17,6 +17,7 @@ struct Wish {
   std::vector<std::string> devices;   // "mlx5_0", "mlx5_0:2" (port); empty: choose
   int gid_index = -1;                 // -1: choose
   std::optional<uint16_t> pkey;       // none: the default partition
+  uint32_t mtu_bytes = 0;             // of paths; 0: the port's
   std::vector<std::string> networks;  // this host's addresses on the job's network
 };
 
@@ -33,6 +34,7 @@ struct RailChoice {
   PortInfo port;
   GidEntry gid;
   uint16_t pkey_index = 0;
+  uint32_t mtu_bytes = 0;  // of paths from here, at most
 };
 
 struct Choice {
@@ -53,6 +55,9 @@ StatusOr<GidEntry> ChooseGid(const PortInfo& port, const Wish& wish);
 
 // A full member before a limited one.
 StatusOr<uint16_t> ChoosePkey(const PortInfo& port, const std::optional<uint16_t>& wish);
+
+// A path MTU that is one, and no more than the port's.
+StatusOr<uint32_t> ChooseMtu(const PortInfo& port, uint32_t wish_bytes);
 
 std::string ToString(const RailChoice& rail);  // "rxe0:1 gid 1 10.0.0.1 (RoCE v2, MTU 1024)"
 

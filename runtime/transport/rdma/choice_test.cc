@@ -127,6 +127,26 @@ TEST(ChoiceTest, APartitionIsFoundByItsLowBits) {
   EXPECT_EQ(*ChoosePkey(PortInfo(), {}), 0);
 }
 
+// C45
+TEST(ChoiceTest, AnMtuAskedForIsTakenOrRefusedWithBothNumbers) {
+  const std::vector<Candidate> machine = {Device("a", {RocePort({Entry(1, "10.0.0.1", kV2)})})};
+  Wish wish;
+  EXPECT_EQ(ChooseRails(machine, wish)->rails[0].mtu_bytes, 1024u) << "the port's";
+  wish.mtu_bytes = 512;
+  EXPECT_EQ(ChooseRails(machine, wish)->rails[0].mtu_bytes, 512u);
+  wish.mtu_bytes = 4096;
+  const Status above = ChooseRails(machine, wish).status();
+  for (const char* part : {"a:1", "4096", "1024"}) {
+    EXPECT_NE(above.ToString().find(part), std::string::npos) << above.ToString();
+  }
+  for (const uint32_t bad : {1u, 128u, 1000u, 8192u}) {
+    wish.mtu_bytes = bad;
+    const Status status = ChooseRails(machine, wish).status();
+    EXPECT_NE(status.ToString().find(std::to_string(bad)), std::string::npos)
+        << status.ToString();
+  }
+}
+
 TEST(ChoiceTest, ThePortOnTheJobsNetworkIsTaken) {
   const std::vector<Candidate> machine = {
       Device("mlx5_0", {RocePort({Entry(1, "10.0.0.1", kV2)})}),

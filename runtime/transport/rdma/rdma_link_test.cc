@@ -180,6 +180,13 @@ TEST_F(RdmaLinkTest, FatalAsyncEventsEndTheLinkOthersDoNot) {
     EXPECT_EQ(links_[0]->error().code(), StatusCode::kInternal);
     ExpectNewLinkWorks();
   }
+  // The peer's path leads to a queue pair of this link.
+  const uint32_t own = device("fake10").paths.back().remote_qp;
+  device("fake00").Raise({.kind = AsyncKind::kQpError, .text = "access error", .qp_number = own});
+  ASSERT_TRUE(StepUntil([&] { return !links_[0]->error().ok() && !links_[1]->error().ok(); }));
+  ExpectText(0, {"access error", "anna", "bert"});
+  ExpectText(1, {"access error", "ended by the peer"});
+  ExpectNewLinkWorks();
 }
 
 // R7: the receiver has its buffer back, so nothing may be written into it any more,
@@ -278,6 +285,37 @@ TEST_F(RdmaLinkTest, ThePathHasTheSmallerMtuAndFiniteRetries) {
       EXPECT_EQ(path.timeout_exponent, 17);
       EXPECT_LT(path.rnr_retries, 7);
     }
+  }
+}
+
+// Data may be seen in any order before its notice; credits and frames may not.
+TEST_F(RdmaLinkTest, DataMemoryIsRelaxedControlMemoryIsStrict) {
+  ConnectAndUse();
+  for (const char* name : {"fake00", "fake10"}) {
+    EXPECT_EQ(device(name).accesses, (std::vector<Access>{Access::kRelaxed, Access::kLocal}))
+        << "data of the test, then the link's control queue";
+  }
+  TearDown();
+  RdmaOptions strict;
+  strict.relaxed_ordering = false;
+  pair_ = std::make_unique<FakeRdmaPair>(1, 1, 1, strict);
+  regions_[0] = std::move(pair_->transport(0).Register(memory_[0])).value();
+  EXPECT_EQ(device("fake00").accesses, std::vector<Access>{Access::kRemote});
+}
+
+// C45: refused where the port takes less, taken where it is enough.
+TEST_F(RdmaLinkTest, AFixedMtuHoldsAtBothEnds) {
+  RdmaOptions options;
+  options.wish.mtu_bytes = 512;
+  pair_ = std::make_unique<FakeRdmaPair>(1, 1, 1, options);
+  for (int host : {0, 1}) {
+    memory_[host].assign(kBytes, std::byte{1});
+    regions_[host] = std::move(pair_->transport(host).Register(memory_[host])).value();
+  }
+  Connect();
+  Exchange();
+  for (const char* name : {"fake00", "fake10"}) {
+    for (const PathAttributes& path : device(name).paths) EXPECT_EQ(path.mtu_bytes, 512u);
   }
 }
 

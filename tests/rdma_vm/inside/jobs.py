@@ -5,6 +5,7 @@ import signal
 import subprocess
 import tempfile
 import time
+import unittest
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 # What the suite (../suite.py) says: where programs and data are.
@@ -18,7 +19,16 @@ VERDICT_SECONDS = 4 + 3
 END_SECONDS = 10
 
 
-def run(command, timeout_seconds=60):
+# Only a hang reaches these, also on a machine that has other work.
+COMMAND_SECONDS = 120
+JOB_SECONDS = 180
+# REIGEN_TIMEOUT_SCALE of jobs whose limits are not what is tested.
+RELAXED = 10
+# A small job on an idle machine takes up to so long; see timeout_scale().
+IDLE_SECONDS = 8
+
+
+def run(command, timeout_seconds=COMMAND_SECONDS):
     """(exit status, output) of a command."""
     done = subprocess.run(command, text=True, errors="replace", stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -26,7 +36,7 @@ def run(command, timeout_seconds=60):
     return done.returncode, done.stdout
 
 
-def check(command, timeout_seconds=60):
+def check(command, timeout_seconds=COMMAND_SECONDS):
     code, output = run(command.split() if isinstance(command, str) else command, timeout_seconds)
     if code != 0:
         raise AssertionError("%s: exit %d\n%s" % (command, code, output))
@@ -38,15 +48,42 @@ def registrations():
     return sum(int(count) for count in re.findall(r"\bmr (\d+)", check("rdma resource show")))
 
 
+class Case(unittest.TestCase):
+    """A case that leaves no registration; its name is said before it begins."""
+
+    def setUp(self):
+        print("begin %s" % self.id(), flush=True)
+
+    def tearDown(self):
+        deadline = time.monotonic() + COMMAND_SECONDS
+        while registrations() > 0 and time.monotonic() < deadline:
+            time.sleep(0.2)
+        self.assertEqual(0, registrations())
+
+
+def timeout_scale(small_job_seconds):
+    """For jobs whose limits are tested: 1, or more where all else is slower, too.
+
+    Emulated, and beside other work, a worker that does its best can be silent for longer
+    than the three seconds after which it counts as dead.
+    """
+    scale = 1
+    while small_job_seconds > IDLE_SECONDS * scale and scale < 16:
+        scale *= 2
+    return scale
+
+
 class Job:
     """reigenrun over anna and bert, one rank each; killed on leaving if it still runs."""
 
-    def __init__(self, command, transport="rdma", options=(), environment=None):
+    def __init__(self, command, transport="rdma", options=(), environment=None,
+                 timeout_scale=RELAXED):
         self.output_file = tempfile.NamedTemporaryFile(mode="w+", errors="replace")
         self.argv = ["reigenrun", "--rsh", os.path.join(FOLDER, "as_host") + " {host} {command}",
                      "-H", "anna:1,bert:1",
                      "--transport", transport, "--log-level", "info"] + list(options) + command
-        self.environment = dict(os.environ, **(environment or {}))
+        self.environment = dict(os.environ, REIGEN_TIMEOUT_SCALE=str(timeout_scale),
+                                **(environment or {}))
         self.process = None
 
     def __enter__(self):
@@ -68,14 +105,14 @@ class Job:
         self.output_file.seek(0)
         return self.output_file.read()
 
-    def wait_for_output(self, pattern, times=1, timeout_seconds=60):
+    def wait_for_output(self, pattern, times=1, timeout_seconds=COMMAND_SECONDS):
         deadline = time.monotonic() + timeout_seconds
         while len(re.findall(pattern, self.output())) < times:
             if self.process.poll() is not None or time.monotonic() > deadline:
                 raise AssertionError("%r did not come %d times" % (pattern, times))
             time.sleep(0.1)
 
-    def wait(self, timeout_seconds=120):
+    def wait(self, timeout_seconds=JOB_SECONDS):
         """Exit status and output."""
         try:
             code = self.process.wait(timeout_seconds)
@@ -83,7 +120,7 @@ class Job:
             raise AssertionError("not ended after %d s" % timeout_seconds) from None
         return code, self.output()
 
-    def succeed(self, timeout_seconds=120):
+    def succeed(self, timeout_seconds=JOB_SECONDS):
         code, output = self.wait(timeout_seconds)
         if code != 0:
             raise AssertionError("exit %d" % code)

@@ -2,46 +2,63 @@
 import json
 import os
 import re
+import statistics
 import subprocess
 import tempfile
 import time
-import unittest
 
 import jobs
 
+# The three are measured in turn, so that other work of the machine meets all of them.
+ROUNDS = 3
+MIB = 1 << 20
+# Size: iterations of ib_write_bw. Soft-RoCE takes messages of up to 8 MiB.
+WRITES = {MIB: 20, 16 * MIB: 5}
+MAX_MESSAGE = 8 * MIB
 
-class Speed(unittest.TestCase):
+
+class Speed(jobs.Case):
     @staticmethod
-    def sent_mb_per_s(size, iterations, transport):
-        """Of each rank: an all-reduce of n bytes by two ranks sends n bytes from each."""
+    def sent_mb_per_s(transport):
+        """By size, of each rank: an all-reduce of n bytes by two ranks sends n from each."""
         with tempfile.TemporaryDirectory() as folder:
             os.chmod(folder, 0o777)
             path = os.path.join(folder, "json")
-            with jobs.Job(jobs.perf((size, size), iterations, ["--json", path]),
+            with jobs.Job(jobs.perf(("1MiB", "16MiB"), 7, ["--json", path]),
                           transport=transport) as job:
                 job.succeed()
             with open(path) as stream:
-                return json.load(stream)["rows"][0]["busbw_gbps"] * 1000
+                return {row["bytes"]: row["busbw_gbps"] * 1000
+                        for row in json.load(stream)["rows"]}
 
     @staticmethod
-    def write_bw_mb_per_s(size, iterations):
+    def write_bw_mb_per_s(size):
         """ib_write_bw in both directions at once: what one end sends."""
-        command = ["ib_write_bw", "-x", "1", "-s", str(size), "-n", str(iterations), "-b", "-F",
-                   "-u", "17", "-t", "4", "--report_gbits"]
+        message = min(size, MAX_MESSAGE)
+        command = ["ib_write_bw", "-x", "1", "-s", str(message), "-n", str(WRITES[size]), "-b",
+                   "-F", "-u", "17", "-t", "4", "--report_gbits"]
         server = subprocess.Popen(command + ["-d", "rxe0"], stdout=subprocess.DEVNULL,
                                   stderr=subprocess.DEVNULL)
         time.sleep(1)
-        output = jobs.check(command + ["-d", "rxe1", "127.0.0.1"], 120)
-        server.wait(30)
-        line = re.findall(r"(?m)^\s*%d\s+\d+\s+\S+\s+(\S+)" % size, output)
+        output = jobs.check(command + ["-d", "rxe1", "127.0.0.1"])
+        server.wait(jobs.COMMAND_SECONDS)
+        line = re.findall(r"(?m)^\s*%d\s+\d+\s+\S+\s+(\S+)" % message, output)
         return float(line[-1]) * 1000 / 8 / 2
 
     def test_speed_beside_the_bare_device_and_tcp(self):
-        for size, mib, iterations in (("1MiB", 1, 10), ("16MiB", 16, 3)):
-            bare = self.write_bw_mb_per_s(min(mib, 8) << 20, 10 if mib == 1 else 5)
-            rdma = self.sent_mb_per_s(size, iterations, "rdma")
-            tcp = self.sent_mb_per_s(size, iterations, "tcp")
-            print("speed: %s: RDMA %.1f MB/s sent per rank, ib_write_bw -b %.1f (ratio %.2f), "
-                  "TCP %.1f (ratio %.2f)" % (size, rdma, bare, rdma / bare, tcp, rdma / tcp),
-                  flush=True)
-            self.assertGreater(rdma, 0)
+        rounds = []
+        for _ in range(ROUNDS):
+            rounds.append({"rdma": self.sent_mb_per_s("rdma"),
+                           "bare": {size: self.write_bw_mb_per_s(size) for size in WRITES},
+                           "tcp": self.sent_mb_per_s("tcp")})
+        for size in WRITES:
+            all_of = {what: [each[what][size] for each in rounds] for what in rounds[0]}
+            median = {what: statistics.median(values) for what, values in all_of.items()}
+            print("speed: %d MiB, MB/s sent per rank, medians of %d: RDMA %.1f, ib_write_bw -b "
+                  "%.1f (ratio %.2f), TCP %.1f (ratio %.2f); all: %s" % (
+                      size // MIB, ROUNDS, median["rdma"], median["bare"],
+                      median["rdma"] / median["bare"], median["tcp"],
+                      median["rdma"] / median["tcp"],
+                      ", ".join("%s %s" % (what, "/".join("%.1f" % value for value in values))
+                                for what, values in all_of.items())), flush=True)
+            self.assertGreater(median["rdma"], 0)

@@ -72,6 +72,7 @@ class FakeDevice final : public Device {
     if (state_.locked_bytes + memory.size() > state_.locked_limit) {
       return ErrnoStatus(StatusCode::kResourceExhausted, "ibv_reg_mr", ENOMEM);
     }
+    state_.accesses.push_back(access);
     return std::unique_ptr<MemoryRegion>(new FakeRegion(&fabric_, {&state_, memory, access}));
   }
 

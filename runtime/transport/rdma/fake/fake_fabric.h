@@ -44,6 +44,7 @@ struct FakeDeviceState {
   size_t completion_queues = 0;
   bool open = false;
   std::vector<PathAttributes> paths;  // of every Connect
+  std::vector<Access> accesses;       // of every Register
 
   UniqueFd completion_event;
   UniqueFd async_event;

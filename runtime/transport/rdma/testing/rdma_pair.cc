@@ -37,14 +37,13 @@ void RdmaPair::Step() {
   }
 }
 
-FakeRdmaPair::FakeRdmaPair(int channels, int devices0, int devices1) {
+FakeRdmaPair::FakeRdmaPair(int channels, int devices0, int devices1, RdmaOptions options) {
   const int devices[2] = {devices0, devices1};
   for (int host : {0, 1}) {
     for (int i = 0; i < devices[host]; ++i) {
       fabric_.AddDevice(host, "fake" + std::to_string(host) + std::to_string(i),
                         "10.0." + std::to_string(i) + "." + std::to_string(host + 1));
     }
-    RdmaOptions options;
     options.bind_addresses = {"127.0.0.1"};
     options.channels = channels;
     Create(host, options, fabric_.VerbsOf(host));

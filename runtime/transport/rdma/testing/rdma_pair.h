@@ -35,7 +35,8 @@ class RdmaPair : public Fabric {
 // "fake<h><i>" with address 10.0.<i>.<h + 1>. Expects in the end that nothing is left.
 class FakeRdmaPair : public RdmaPair {
  public:
-  FakeRdmaPair(int channels, int devices0, int devices1);
+  // `options`: what is not of one host.
+  FakeRdmaPair(int channels, int devices0, int devices1, RdmaOptions options = {});
   ~FakeRdmaPair() override;
   FakeFabric& fabric() { return fabric_; }
 

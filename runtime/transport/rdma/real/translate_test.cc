@@ -1,0 +1,70 @@
+// Goal: what libibverbs says is what we take it for.
+// Method: its structures and constants, without a device.
+#include "runtime/transport/rdma/real/translate.h"
+
+#include <gtest/gtest.h>
+
+namespace reigen::transport::rdma {
+namespace {
+
+TEST(TranslateTest, OnlyDataMemoryIsRelaxedAndOnlyItIsWrittenFromAfar) {
+  constexpr int kRelaxed = IBV_ACCESS_RELAXED_ORDERING;
+  EXPECT_EQ(ToAccessFlags(Access::kLocal), IBV_ACCESS_LOCAL_WRITE);
+  EXPECT_EQ(ToAccessFlags(Access::kRemote), IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+  EXPECT_EQ(ToAccessFlags(Access::kRelaxed),
+            IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | kRelaxed);
+}
+
+TEST(TranslateTest, EveryPathMtuHasItsCodeAndNothingElseHas) {
+  EXPECT_EQ(*ToMtu(256), IBV_MTU_256);
+  EXPECT_EQ(*ToMtu(1024), IBV_MTU_1024);
+  EXPECT_EQ(*ToMtu(4096), IBV_MTU_4096);
+  for (const uint32_t bad : {0u, 128u, 1500u, 8192u}) EXPECT_FALSE(ToMtu(bad).ok()) << bad;
+}
+
+TEST(TranslateTest, ACompletionKeepsItsStatusAndVendorCode) {
+  for (int i = 0; i < kWorkStatuses; ++i) {
+    ibv_wc wc{};
+    wc.wr_id = 7;
+    wc.status = static_cast<ibv_wc_status>(i);
+    wc.vendor_err = 129;
+    wc.qp_num = 5;
+    wc.opcode = IBV_WC_RECV_RDMA_WITH_IMM;
+    wc.imm_data = 0x04030201;  // network order
+    const WorkCompletion completion = FromWorkCompletion(wc);
+    EXPECT_EQ(completion.id, 7u);
+    EXPECT_EQ(static_cast<int>(completion.status), i);
+    EXPECT_EQ(completion.vendor_error, 129u);
+    EXPECT_EQ(completion.qp_number, 5u);
+    EXPECT_EQ(completion.immediate, i == 0 ? 0x01020304u : 0u) << "valid after success only";
+  }
+  ibv_wc unknown{};
+  unknown.status = static_cast<ibv_wc_status>(kWorkStatuses);
+  EXPECT_EQ(FromWorkCompletion(unknown).status, WorkStatus::kGeneral);
+}
+
+TEST(TranslateTest, EveryAsyncEventIsOfAKind) {
+  const struct {
+    ibv_event_type type;
+    AsyncKind kind;
+  } rows[] = {
+      {IBV_EVENT_DEVICE_FATAL, AsyncKind::kDeviceFatal},
+      {IBV_EVENT_CQ_ERR, AsyncKind::kCqError},
+      {IBV_EVENT_QP_FATAL, AsyncKind::kQpError},
+      {IBV_EVENT_QP_REQ_ERR, AsyncKind::kQpError},
+      {IBV_EVENT_QP_ACCESS_ERR, AsyncKind::kQpError},
+      {IBV_EVENT_PORT_ERR, AsyncKind::kPortError},
+      {IBV_EVENT_PORT_ACTIVE, AsyncKind::kPortActive},
+      {IBV_EVENT_GID_CHANGE, AsyncKind::kAddressChange},
+      {IBV_EVENT_LID_CHANGE, AsyncKind::kAddressChange},
+      {IBV_EVENT_PKEY_CHANGE, AsyncKind::kAddressChange},
+      {IBV_EVENT_SM_CHANGE, AsyncKind::kAddressChange},
+      {IBV_EVENT_COMM_EST, AsyncKind::kOther},
+      {IBV_EVENT_QP_LAST_WQE_REACHED, AsyncKind::kOther},
+      {IBV_EVENT_CLIENT_REREGISTER, AsyncKind::kOther},
+  };
+  for (const auto& row : rows) EXPECT_EQ(ToAsyncKind(row.type), row.kind) << row.type;
+}
+
+}  // namespace
+}  // namespace reigen::transport::rdma
