@@ -72,6 +72,8 @@ class LinkCore {
   void Fail(const Status& why);
   const Status& status() const { return status_; }
   bool open() const { return status_.ok(); }
+  // Nothing is posted that has not ended.
+  bool idle() const { return sends_.empty() && recvs_.empty(); }
   bool has_completions() const { return !completions_.empty(); }
 
   // Output. `channel_zero`: pinned frames may be taken as well.

@@ -21,6 +21,16 @@ class NormalEndTest(unittest.TestCase):
                 self.assertEqual("", running.errors())
 
 
+    def test_links_that_close_at_the_end_alarm_nobody(self):
+        environment = {"REIGEN_PACKAGE": os.path.join(job.TREE, "client/python"),
+                       "REIGEN_LIBRARY": job.built("client/c/libreigen.so")}
+        for _ in range(4):  # whose end comes first is a matter of chance
+            with job.Job(["-H", "localhost:1,127.0.0.1:1,127.0.0.2:1"],
+                         job.trainer("reduce.py"), environment) as running:
+                self.assertEqual(0, running.wait())
+                self.assertEqual("", running.errors())
+
+
 class C02OneRankDiesTest(unittest.TestCase):
     def test_c02_the_others_do_not_idle_on(self):
         with job.Job(["-H", "localhost:2,127.0.0.1:2"],

@@ -114,19 +114,27 @@ void TcpLink::LookForEnd(Time now) {
   if (ended == 0) return;
   if (!close_deadline_) close_deadline_ = now + kCloseTogether;
   if (ended == channels_.size() || now >= *close_deadline_) {
-    FailChannel(0, Unavailable("closed by " + peer_.name));
+    // With nothing under way it is how a job ends; if the peer was lost, the
+    // coordinator tells.
+    Fail(AtChannel(0, Unavailable("closed by " + peer_.name)), /*expected=*/core_.idle());
   }
 }
 
-void TcpLink::FailChannel(size_t channel, const Status& why) {
-  Fail(Annotate(why, names_[channel] + ", socket " + std::to_string(channel) + " (tcp)"));
+Status TcpLink::AtChannel(size_t channel, const Status& why) const {
+  return Annotate(why, names_[channel] + ", socket " + std::to_string(channel) + " (tcp)");
 }
 
-void TcpLink::Fail(const Status& why) {
+void TcpLink::FailChannel(size_t channel, const Status& why) { Fail(AtChannel(channel, why)); }
+
+void TcpLink::Fail(const Status& why, bool expected) {
   channels_.clear();
   dialer_.reset();
   core_.Fail(why);
-  REIGEN_WARN("link lost: {}", Message(why));
+  if (expected) {
+    REIGEN_INFO("link closed: {}", Message(why));
+  } else {
+    REIGEN_WARN("link lost: {}", Message(why));
+  }
 }
 
 std::optional<Time> TcpLink::NextDeadline() const {

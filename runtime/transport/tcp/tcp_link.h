@@ -41,7 +41,9 @@ class TcpLink : public Link {
   void Open(std::vector<UniqueFd> sockets);
   void Move(Time now);
   void LookForEnd(Time now);
-  void Fail(const Status& why);
+  // `expected`: no reason to alarm anybody.
+  void Fail(const Status& why, bool expected = false);
+  Status AtChannel(size_t channel, const Status& why) const;
   void FailChannel(size_t channel, const Status& why);
 
   TcpContext& context_;
