@@ -1,7 +1,7 @@
 // Trains a classifier of handwritten digits, in C++ alone.
 //
-//   g++ -std=c++20 -O2 -I$PREFIX/include digits_cpp.cc -L$PREFIX/lib -lreigen -o digits_cpp
-//   reigenrun -np 4 ./digits_cpp digits.csv
+// g++ -std=c++20 -I$PREFIX/include digits_cpp.cc -o digits_cpp -L$PREFIX/lib -lreigen -Wl,-rpath,$PREFIX/lib
+// reigenrun -np 4 ./digits_cpp digits.csv
 //
 // digits.csv: lines of 64 pixels (0 to 16) and a label, as scikit-learn ships them in
 // datasets/data/digits.csv.gz. A network of one hidden layer; each rank computes the

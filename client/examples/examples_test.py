@@ -62,10 +62,11 @@ class DigitsCppTest(ExampleCase):
     def test_a_program_without_python_trains(self):
         with tempfile.TemporaryDirectory() as folder:
             program, data = folder + "/digits_cpp", folder + "/digits.csv"
-            subprocess.run(["g++", "-std=c++20", "-O2", "-Wall", "-Wextra", "-Werror",
-                            "-I" + PREFIX + "/include", EXAMPLES + "/digits_cpp.cc", "-o", program,
-                            "-L" + PREFIX + "/lib", "-lreigen", "-Wl,-rpath," + PREFIX + "/lib"],
-                           check=True)
+            shutil.copy(EXAMPLES + "/digits_cpp.cc", folder)
+            with open(EXAMPLES + "/digits_cpp.cc") as source:
+                line = re.search(r"^// +(g\+\+ .*)$", source.read(), re.MULTILINE).group(1)
+            subprocess.run(line + " -Wall -Wextra -Werror", shell=True, check=True, cwd=folder,
+                           env=dict(os.environ, PREFIX=PREFIX))
             with gzip.open(DIGITS_CSV) as source, open(data, "wb") as out:
                 shutil.copyfileobj(source, out)
             output = self.run_job(4, [program, data])
