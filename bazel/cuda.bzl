@@ -47,8 +47,20 @@ def _cuda_fatbin_impl(ctx):
         mnemonic = "CudaCompile",
         progress_message = "Compiling %s with nvcc %s" % (ctx.file.src.short_path, CUDA_VERSION),
     )
+
+    # With the image's hash in it: Bazel forgets inputs that the compiler's list of headers
+    # lacks, and would not see that the image has changed.
     assembly = ctx.actions.declare_file(ctx.label.name + ".S")
-    ctx.actions.write(assembly, _ASSEMBLY.format(name = ctx.attr.symbol, path = out.path))
+    ctx.actions.run_shell(
+        command = "(echo '%s'; echo \"// $(sha256sum < %s)\") > %s" % (
+            _ASSEMBLY.format(name = ctx.attr.symbol, path = out.path),
+            out.path,
+            assembly.path,
+        ),
+        inputs = [out],
+        outputs = [assembly],
+        mnemonic = "CudaImage",
+    )
     return [
         DefaultInfo(files = depset([out])),
         OutputGroupInfo(assembly = depset([assembly])),

@@ -24,7 +24,7 @@ ALLOWED_DIFFERENCE = 0.005  # of the accuracies: half a point
 
 
 def load_digits():
-    """(train images, train labels, test images, test labels), the same on every rank."""
+    """Train images, train labels, test images, test labels: the same on every rank."""
     digits = sklearn.datasets.load_digits()
     order = numpy.random.RandomState(0).permutation(len(digits.target))
     images = torch.tensor(digits.data[order] / 16.0, dtype=torch.float32)
@@ -69,7 +69,7 @@ def parameter_hash(model):
     digest = hashlib.sha256()
     for name, tensor in sorted(model.state_dict().items()):
         digest.update(name.encode())
-        digest.update(tensor.contiguous().numpy().tobytes())
+        digest.update(tensor.cpu().contiguous().numpy().tobytes())
     return digest.hexdigest()
 
 
@@ -104,12 +104,17 @@ def train(model, data, epochs):
 def main():
     parser = argparse.ArgumentParser(description="Trains a classifier of digits.")
     parser.add_argument("--epochs", type=int, default=20, help="passes over the data")
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu",
+                        help="cuda: ranks share the host's GPUs in turn")
     options = parser.parse_args()
 
     torch.set_num_threads(1)
     hvd.init()
-    data = load_digits()
-    model = make_model()
+    device = torch.device("cpu")
+    if options.device == "cuda":
+        device = torch.device("cuda", hvd.local_rank() % torch.cuda.device_count())
+    data = [part.to(device) for part in load_digits()]
+    model = make_model().to(device)
     alone = copy.deepcopy(model)
     if hvd.rank() != 0:  # what only the broadcast can undo
         with torch.no_grad():

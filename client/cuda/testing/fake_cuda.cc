@@ -207,6 +207,18 @@ FAKE_CUDA cuMemcpyHtoDAsync_v2(uint64_t to, const void* from, size_t bytes, void
   });
 }
 
+FAKE_CUDA cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void* stream) {
+  return Run("cuMemcpyDtoDAsync_v2", true, [=](Machine& machine) {
+    if (!machine.OnDevice(to, bytes) || !machine.OnDevice(from, bytes)) return kInvalidValue;
+    machine.Push(machine.StreamOf(stream), [&machine, to, from, bytes] {
+      machine.Touch([=] {
+        std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+      });
+    });
+    return 0;
+  });
+}
+
 FAKE_CUDA cuPointerGetAttribute(void* value, int, uint64_t address) {
   return Run("cuPointerGetAttribute", false, [=](Machine& machine) {
     *static_cast<int*>(value) = 0;

@@ -1,0 +1,67 @@
+"""gpu_check itself works: over the fake driver, on the installed tree."""
+import os
+import re
+import shutil
+import subprocess
+import unittest
+
+TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PREFIX = os.path.join(TREE, ".bazel/prefix")
+FAKE = os.path.join(TREE, ".bazel/bin/client/cuda/testing")
+DTYPES = ["uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64",
+          "bool"]
+
+
+def gpu_check(arguments, libraries):
+    """(exit status, {what: result}, output)"""
+    env = dict(os.environ, LD_LIBRARY_PATH=libraries)
+    done = subprocess.run([os.path.join(TREE, "tests/hardware/gpu_check"), "--quick"] + arguments,
+                          env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          timeout=480, check=False)
+    table = done.stdout.split("\ngpu_check, ")[-1].splitlines()[1:]
+    rows = [re.match(r"(\w+) +(.*?)(  |$)", line) for line in table]
+    return done.returncode, {row.group(2): row.group(1) for row in rows if row}, done.stdout
+
+
+class GpuCheckTest(unittest.TestCase):
+    def check_kernels(self, rows, output):
+        for dtype in DTYPES:
+            self.assertEqual(rows.get("reduce " + dtype), "pass", output)
+        self.assertEqual(rows.get("pack and unpack"), "pass", output)
+        self.assertEqual(rows.get("pack and unpack, strided"), "pass", output)
+        # What they say of a processor's speed means nothing.
+        for what in ("pack 200 tensors", "unpack 200 tensors", "reduce 4 of float32"):
+            self.assertIn(rows.get(what), ("pass", "below"), output)
+        self.assertIn("dma-buf export", rows)
+
+    def test_all_parts_with_an_installed_prefix(self):
+        code, rows, output = gpu_check(["--prebuilt", PREFIX], FAKE)
+        if "no kernels were built in" in output:
+            self.skipTest("built without nvcc")
+        self.assertEqual(code, 0, output)
+        self.check_kernels(rows, output)
+        for ranks in (2, 4):
+            for what in ("every dtype and op", "a group of 300", "strided"):
+                self.assertEqual(rows.get("%d ranks: %s" % (ranks, what)), "pass", output)
+            self.assertEqual(rows.get("%d ranks: both together" % ranks), "note", output)
+        self.assertIn("digits_torch.py on the GPU", rows)
+
+    def test_the_kernels_with_nvcc_and_gxx_alone(self):
+        if not shutil.which("nvcc", path="/usr/local/cuda/bin:" + os.environ.get("PATH", "")):
+            self.skipTest("no nvcc")
+        code, rows, output = gpu_check([], FAKE)
+        self.assertEqual(code, 0, output)
+        self.check_kernels(rows, output)
+
+    def test_without_a_driver_it_fails_and_says_so(self):
+        if "libcuda.so.1" in subprocess.run(["/sbin/ldconfig", "-p"], text=True, check=True,
+                                            stdout=subprocess.PIPE).stdout:
+            self.skipTest("this machine has a driver")
+        code, rows, output = gpu_check(["--prebuilt", PREFIX], "")
+        self.assertEqual(code, 1, output)
+        self.assertEqual(rows.get("kernels"), "FAIL", output)
+        self.assertIn("no CUDA driver on this machine", output)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,245 @@
+// One rank of a job whose tensors are on the GPU, which all ranks of the host share: are
+// the results right, and do all-reduces run beside computing? A part of gpu_check.
+//
+//   reigenrun -np 2 gpu_rank [--quick]
+//
+// Rank 0 prints the rows.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "client/c/reigen.h"
+#include "client/cuda/kernel_image.h"
+#include "client/cuda/kernels.h"
+#include "tests/hardware/gpu.h"
+#include "tests/hardware/reference.h"
+
+namespace reigen::hardware {
+namespace {
+
+constexpr double kWaitSeconds = 120;
+
+void Ok(reigen_status status) {
+  if (status != REIGEN_OK) Die(reigen_last_error());
+}
+
+class Rank {
+ public:
+  explicit Rank(bool quick) : rank_(reigen_rank()), size_(reigen_size()), quick_(quick) {
+    // The image has what a compute-bound trainer would run.
+    const std::span<const std::byte> image = sdk::cuda::KernelImage();
+    if (!image.empty()) {
+      const sdk::cuda::Failed loaded = sdk::cuda::Kernels::Load(gpu_.api(), image, &kernels_);
+      if (loaded.code != 0) gpu_.Check(loaded.call, loaded.code);
+    }
+  }
+
+  int Run() {
+    CheckResults();
+    CheckGroup();
+    CheckStrided();
+    if (kernels_ != nullptr) MeasureOverlap();
+    return right_ ? 0 : 1;
+  }
+
+ private:
+  void Show(bool right, const std::string& what, const std::string& value) {
+    right_ = right_ && right;
+    if (rank_ == 0 || !right) {
+      Row(right ? "pass" : "FAIL", std::to_string(size_) + " ranks: " + what, value);
+    }
+  }
+
+  reigen_tensor Tensor(CuAddress memory, DataType dtype, const int64_t* shape, int32_t dims,
+                       const char* name) const {
+    reigen_tensor tensor = {};
+    tensor.struct_size = sizeof tensor;
+    tensor.name = name;
+    tensor.input = reinterpret_cast<const void*>(memory);
+    tensor.output = reinterpret_cast<void*>(memory);
+    tensor.dtype = static_cast<int32_t>(dtype);
+    tensor.ndim = dims;
+    tensor.shape = shape;
+    tensor.device_kind = REIGEN_CUDA;
+    tensor.device = 0;
+    tensor.stream = reinterpret_cast<uintptr_t>(gpu_.stream());
+    return tensor;
+  }
+  static reigen_handle Start(const char* name, std::span<const reigen_tensor> tensors, ReduceOp op) {
+    const reigen_allreduce_options options = {.struct_size = sizeof options,
+                                              .op = static_cast<int32_t>(op), .process_set = 0,
+                                              .prescale = 1.0, .postscale = 1.0};
+    reigen_handle handle = 0;
+    Ok(reigen_allreduce_async(name, tensors.data(), tensors.size(), &options, &handle));
+    return handle;
+  }
+  static void Finish(reigen_handle handle) {
+    Ok(reigen_wait(handle, kWaitSeconds));
+    Ok(reigen_release(handle));
+  }
+  // What all ranks have, each from its number.
+  Case CaseOf(DataType dtype, ReduceOp op, size_t count, uint64_t seed) const {
+    Case reduction = {.dtype = dtype, .op = op, .inputs = {}, .received = {}, .prescale = 1.0,
+                      .postscale = 1.0, .divisor = 1};
+    if (op == ReduceOp::kAverage) reduction.divisor = static_cast<uint64_t>(size_);
+    for (int rank = 0; rank < size_; ++rank) {
+      reduction.inputs.push_back(
+          RandomElements(dtype, count, seed * 100 + static_cast<uint64_t>(rank)));
+    }
+    return reduction;
+  }
+  const Bytes& Mine(const Case& reduction) const {
+    return reduction.inputs[static_cast<size_t>(rank_)];
+  }
+
+  void CheckResults() {
+    const int64_t count = quick_ ? 5001 : 1000003;
+    int cases = 0;
+    std::string wrong;
+    for (int number = 0; number < kDataTypeCount; ++number) {
+      const auto dtype = static_cast<DataType>(number);
+      for (const ReduceOp op : {ReduceOp::kSum, ReduceOp::kAverage, ReduceOp::kMin, ReduceOp::kMax,
+                                ReduceOp::kProduct}) {
+        if (dtype == DataType::kBool && op == ReduceOp::kAverage) continue;
+        const Case reduction = CaseOf(dtype, op, static_cast<size_t>(count), 1);
+        const Memory memory(gpu_, Mine(reduction));
+        const reigen_tensor tensor = Tensor(memory.address(), dtype, &count, 1, "x");
+        Finish(Start(nullptr, {&tensor, 1}, op));
+        const std::string here =
+            Compare(reduction, gpu_.Download(memory.address(), Mine(reduction).size()),
+                    static_cast<size_t>(count));
+        ++cases;
+        if (wrong.empty() && !here.empty()) {
+          wrong = std::string(Name(dtype)) + " " + std::string(Name(op)) + ": " + here;
+        }
+      }
+    }
+    Show(wrong.empty(), "every dtype and op",
+         wrong.empty() ? std::to_string(cases) + " all-reduces of " + std::to_string(count)
+                       : wrong);
+  }
+
+  void CheckGroup() {
+    constexpr size_t kTensors = 300;
+    std::vector<Case> cases;
+    std::vector<std::unique_ptr<Memory>> memory;
+    std::vector<std::string> names(kTensors);
+    std::vector<int64_t> counts(kTensors);
+    std::vector<reigen_tensor> tensors;
+    for (size_t i = 0; i < kTensors; ++i) {
+      counts[i] = static_cast<int64_t>(1 + i * 37 % 2000);
+      names[i] = "g" + std::to_string(i);
+      cases.push_back(CaseOf(DataType::kFloat32, ReduceOp::kAverage,
+                             static_cast<size_t>(counts[i]), i + 2));
+      memory.push_back(std::make_unique<Memory>(gpu_, Mine(cases[i])));
+      tensors.push_back(Tensor(memory[i]->address(), DataType::kFloat32, &counts[i], 1,
+                               names[i].c_str()));
+    }
+    Finish(Start("group", tensors, ReduceOp::kAverage));
+    std::string wrong;
+    for (size_t i = 0; i < kTensors && wrong.empty(); ++i) {
+      wrong = Compare(cases[i], gpu_.Download(memory[i]->address(), Mine(cases[i]).size()),
+                      static_cast<size_t>(counts[i]));
+    }
+    Show(wrong.empty(), "a group of 300", wrong.empty() ? "1 to 2000 elements" : wrong);
+  }
+
+  // Stored by columns on every rank: elements meet in the same places.
+  void CheckStrided() {
+    constexpr int64_t kShape[2] = {500, 333};
+    constexpr int64_t kStrides[2] = {4, 2000};
+    const Case reduction = CaseOf(DataType::kFloat32, ReduceOp::kSum, 500 * 333, 1000);
+    const Memory memory(gpu_, Mine(reduction));
+    reigen_tensor tensor = Tensor(memory.address(), DataType::kFloat32, kShape, 2, "t");
+    tensor.input_strides = tensor.output_strides = kStrides;
+    Finish(Start(nullptr, {&tensor, 1}, ReduceOp::kSum));
+    const std::string wrong = Compare(
+        reduction, gpu_.Download(memory.address(), Mine(reduction).size()), 500 * 333);
+    Show(wrong.empty(), "strided", wrong.empty() ? "500 x 333, by columns" : wrong);
+  }
+
+  void Barrier() const {
+    reigen_handle handle = 0;
+    Ok(reigen_barrier_async(0, &handle));
+    Finish(handle);
+  }
+  double SecondsOf(const std::function<void()>& work) const {
+    Barrier();
+    const auto begin = std::chrono::steady_clock::now();
+    work();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  }
+
+  // Kernels on the trainer's stream, and all-reduces of other memory that another stream
+  // has ready, as gradients of a backward pass are.
+  void MeasureOverlap() {
+    const size_t bytes = size_t{quick_ ? 1u : 64u} << 20;
+    const auto count = static_cast<int64_t>(bytes / 4);
+    const Memory gradients(gpu_, Bytes(bytes));
+    const Memory input(gpu_, Bytes(bytes));
+    const Memory output(gpu_, bytes);
+    CuStream ready = nullptr;
+    gpu_.Check("cuStreamCreate",
+               gpu_.api().stream_create(&ready, sdk::cuda::kCuStreamNonBlocking, 0));
+    reigen_tensor tensor = Tensor(gradients.address(), DataType::kFloat32, &count, 1, "grad");
+    tensor.stream = reinterpret_cast<uintptr_t>(ready);
+    sdk::cuda::ReduceBatch batch = {};
+    batch.item_count = 1;
+    batch.input_count = 1;
+    batch.items[0].inputs[0] = reinterpret_cast<const void*>(input.address());
+    batch.items[0].out = reinterpret_cast<void*>(output.address());
+    batch.items[0].count = static_cast<uint64_t>(count);
+    batch.prescale = batch.postscale = 1.0;
+    batch.divisor = 1;
+    const auto compute = [&](int launches) {
+      for (int i = 0; i < launches; ++i) {
+        gpu_.Check("cuLaunchKernel",
+                   kernels_->Reduce(DataType::kFloat32, batch, gpu_.stream()).code);
+      }
+    };
+    const auto reduce = [&] {
+      Finish(Start(nullptr, {&tensor, 1}, ReduceOp::kSum));
+      gpu_.Wait(ready);  // for the result
+    };
+    reduce();
+    const double reduce_seconds = SecondsOf(reduce);
+    // As much computing as the all-reduce takes.
+    const double one_seconds = SecondsOf([&] { compute(10); gpu_.Wait(); }) / 10;
+    const int launches =
+        std::clamp(static_cast<int>(reduce_seconds / one_seconds), 1, quick_ ? 3 : 100000);
+    const double compute_seconds = SecondsOf([&] { compute(launches); gpu_.Wait(); });
+    const double both_seconds = SecondsOf([&] {
+      compute(launches);
+      reduce();
+      gpu_.Wait();
+    });
+    if (rank_ != 0) return;
+    char text[160];
+    std::snprintf(text, sizeof text,
+                  "%.2f ms; compute alone %.2f, all-reduce of %zu MiB alone %.2f", 1e3 * both_seconds,
+                  1e3 * compute_seconds, bytes >> 20, 1e3 * reduce_seconds);
+    Row("note", std::to_string(size_) + " ranks: both together", text);
+  }
+
+  const int rank_;
+  const int size_;
+  const bool quick_;
+  const Gpu gpu_;
+  std::unique_ptr<sdk::cuda::Kernels> kernels_;
+  bool right_ = true;
+};
+
+}  // namespace
+}  // namespace reigen::hardware
+
+int main(int argc, char** argv) {
+  reigen::hardware::Ok(reigen_init());
+  const int code = reigen::hardware::Rank(argc > 1 && std::string(argv[1]) == "--quick").Run();
+  reigen::hardware::Ok(reigen_shutdown());
+  return code;
+}
