@@ -132,6 +132,10 @@ class CopiedTest(unittest.TestCase):
                                   "--check", "--max", "64KiB", "--iters", "2"])
         self.assertIn("wrong elements on all ranks: 0", output)
 
+    def test_doctor_has_its_libraries_there_and_finds_nothing_broken(self):
+        output = self.run_inside(["/opt/copied/bin/reigenctl", "doctor"])
+        self.assertIn("no problem", output)
+
 
 class PythonTest(unittest.TestCase):
     def test_the_package_finds_its_library_by_pythonpath_alone(self):

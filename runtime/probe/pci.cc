@@ -86,4 +86,17 @@ StatusOr<std::vector<PciDevice>> ProbePci(const std::vector<std::string>& bus_id
   return devices;
 }
 
+std::vector<std::string> GpuBusIds(const std::string& root) {
+  const std::string base = root + "/sys/bus/pci/devices/";
+  std::vector<std::string> ids;
+  for (const std::string& id : Entries(base)) {
+    // Display controllers, which data centre cards are too ("3D").
+    if (FirstLine(base + id + "/vendor") == "0x10de" &&
+        FirstLine(base + id + "/class").value_or("").starts_with("0x03")) {
+      ids.push_back(id);
+    }
+  }
+  return ids;
+}
+
 }  // namespace reigen::probe

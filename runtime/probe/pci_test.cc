@@ -1,11 +1,13 @@
 #include "runtime/probe/pci.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
 #include "runtime/base/status.h"
 #include "runtime/probe/sysfs.h"
+#include "runtime/probe/testing/tree.h"
 
 namespace reigen::probe {
 namespace {
@@ -33,6 +35,24 @@ TEST(PciProbeTest, DevicesOfThisMachineHaveAPlaceBelowItsRootComplex) {
       EXPECT_NE(path.find("/" + device.place.bridges[i] + "/"), std::string::npos) << path;
     }
   }
+}
+
+TEST(PciProbeTest, GpusAreDisplayControllersOfNvidia) {
+  Tree tree("gpus");
+  const struct {
+    const char* id;
+    const char* vendor;
+    const char* kind;
+  } kDevices[] = {{"0000:3b:00.0", "0x10de", "0x030200"},   // H100
+                  {"0000:3b:00.1", "0x10de", "0x040300"},   // its audio
+                  {"0000:5e:00.0", "0x15b3", "0x020000"},   // ConnectX
+                  {"0000:86:00.0", "0x10de", "0x030000"}};  // a card with a screen
+  for (const auto& device : kDevices) {
+    const std::string folder = std::string("/sys/bus/pci/devices/") + device.id;
+    tree.File(folder + "/vendor", std::string(device.vendor) + "\n");
+    tree.File(folder + "/class", std::string(device.kind) + "\n");
+  }
+  EXPECT_THAT(GpuBusIds(tree.root()), testing::ElementsAre("0000:3b:00.0", "0000:86:00.0"));
 }
 
 }  // namespace

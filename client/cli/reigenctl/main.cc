@@ -1,13 +1,16 @@
-// reigenctl: looks inside running jobs.
+// reigenctl: looks inside running jobs, and at hosts.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "client/cli/reigenctl/doctor/doctor.h"
 #include "client/cli/reigenctl/jobs.h"
 #include "client/cli/reigenctl/query.h"
 #include "client/cli/reigenctl/render.h"
+#include "client/cli/reigenrun/job_options.h"
+#include "client/cli/reigenrun/options.h"
 #include "runtime/base/runtime_folder.h"
 #include "runtime/base/version.h"
 
@@ -49,10 +52,42 @@ int ShowStatus(const std::string& wanted, bool json) {
   return 1;
 }
 
+// As reigenrun's options of the same names.
+CLI::App& AddDoctor(CLI::App* app, reigen::ctl::DoctorOptions* o) {
+  CLI::App& doctor = *app->add_subcommand(
+      "doctor", "What this host, or each host of a list, has and what is broken, with remedies.");
+  doctor.add_flag("--json", o->json, "As JSON: {\"hosts\": [...], \"problems\": N}");
+  doctor.add_option("-H,--hosts", o->hosts, "Look at these hosts: a,b:4. Default: at this one")
+      ->excludes(doctor.add_option("--hostfile", o->hostfile, "File with one host a line"));
+  doctor.add_option("-p,--ssh-port", o->ssh_port, "Port of ssh on the hosts")
+      ->check(CLI::Range(1, 65535));
+  doctor.add_option("-i,--ssh-identity-file", o->ssh_identity_file, "Key file for ssh");
+  doctor.add_option("--rsh", o->rsh,
+                    "Command that starts a program on a host, in place of ssh: words with {host}"
+                    " and {command} or {quoted}");
+  doctor.add_option("--reigenctl-path", o->reigenctl_path,
+                    "Path of reigenctl on the other hosts, if not the same as here");
+  doctor.add_option("--timeout", o->timeout_s, "Seconds in which the other hosts must answer")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 3600));
+  doctor.add_option("--network-interface,--network-interfaces", o->wishes.networks,
+                    "The job's networks: names or CIDRs")
+      ->delimiter(',');
+  doctor.add_option("--transport", o->wishes.transport,
+                    "The job's transport: auto, tcp, rdma (then no RDMA is a problem)")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"auto", "tcp", "rdma"}));
+  doctor.add_option("--rdma-devices", o->wishes.rdma_devices, "The job's RDMA devices")
+      ->delimiter(',');
+  doctor.add_option("--rdma-gid-index", o->wishes.rdma_gid_index, "The job's GID")
+      ->check(CLI::Range(0, 255));
+  return doctor;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Looks inside running jobs: on the machine where reigenrun was started.",
+  CLI::App app("Looks inside running jobs, on the machine where reigenrun was started, and at hosts.",
                "reigenctl");
   app.set_version_flag("--version", std::string("reigenctl ") + reigen::kVersion);
   app.require_subcommand(1);
@@ -62,6 +97,13 @@ int main(int argc, char** argv) {
       "status", "Members, epoch, and what is awaited, from whom, since when and why.");
   status.add_flag("--json", json, "As JSON: {\"jobs\": [...]}.");
   status.add_option("--job", job, "Only this job. Default: all of yours.")->type_name("ID");
+  reigen::ctl::DoctorOptions options;
+  const CLI::App& doctor = AddDoctor(&app, &options);
   CLI11_PARSE(app, argc, argv);
+  if (doctor.parsed()) {
+    options.wishes.locked_bytes =
+        reigen::run::MakeJobOptions(reigen::run::Options(), 1).scratch_bytes();
+    return reigen::ctl::RunDoctor(options);
+  }
   return ShowStatus(job, json);
 }

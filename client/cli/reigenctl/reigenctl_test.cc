@@ -22,9 +22,10 @@ struct Result {
   std::string output;  // both streams
 };
 
-Result Reigenctl(const std::string& arguments) {
+Result Reigenctl(const std::string& arguments, const std::string& environment = "") {
   Result result;
-  const std::string command = "client/cli/reigenctl/reigenctl " + arguments + " 2>&1";
+  const std::string command =
+      environment + " client/cli/reigenctl/reigenctl " + arguments + " 2>&1";
   FILE* pipe = popen(command.c_str(), "r");  // NOLINT: the words are this test's own
   std::array<char, 4096> bytes;
   while (const size_t n = fread(bytes.data(), 1, bytes.size(), pipe)) {
@@ -90,10 +91,32 @@ TEST_F(ReigenctlTest, ARunningJobIsShown) {
   EXPECT_EQ(Reigenctl("status").code, 1);
 }
 
+TEST_F(ReigenctlTest, DoctorLooksAtThisHostAndItsGpus) {
+  const std::string fake = "REIGEN_RUNTIME_DIR=/tmp LD_LIBRARY_PATH=client/cuda/testing";
+  Result result = Reigenctl("doctor", fake);
+  EXPECT_EQ(result.code, 0) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("no problem"));
+  EXPECT_THAT(result.output, HasSubstr("Fake GPU 1, 80 GiB, sm_90"));
+  EXPECT_THAT(result.output, HasSubstr("reaches GPU 0"));
+  result = Reigenctl("doctor --json", fake);
+  const auto json = nlohmann::json::parse(result.output);
+  EXPECT_EQ(json["problems"], 0);
+  EXPECT_EQ(json["hosts"][0]["facts"]["cuda"]["gpus"].size(), 2u);
+}
+
+TEST_F(ReigenctlTest, DoctorFailsWhereSomethingIsBroken) {
+  const Result result = Reigenctl("doctor", "REIGEN_RUNTIME_DIR=/nonexistent");
+  EXPECT_EQ(result.code, 1);
+  EXPECT_THAT(result.output, HasSubstr("PROBLEM runtime folder"));
+  EXPECT_THAT(result.output, HasSubstr("remedy: make room there"));
+  EXPECT_EQ(Reigenctl("doctor --hosts a:b:c").code, 2);
+}
+
 TEST_F(ReigenctlTest, HelpListsWhatWorks) {
   const Result result = Reigenctl("--help");
   EXPECT_EQ(result.code, 0);
   EXPECT_THAT(result.output, HasSubstr("status"));
+  EXPECT_THAT(result.output, HasSubstr("doctor"));
   EXPECT_NE(Reigenctl("").code, 0);
   EXPECT_NE(Reigenctl("dance").code, 0);
 }

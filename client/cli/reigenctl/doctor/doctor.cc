@@ -1,0 +1,162 @@
+#include "client/cli/reigenctl/doctor/doctor.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include "client/cli/reigenctl/doctor/examine.h"
+#include "client/cli/reigenctl/doctor/facts_json.h"
+#include "client/cli/reigenctl/doctor/gather.h"
+#include "client/cli/reigenctl/doctor/phrases.h"
+#include "client/cli/reigenrun/binaries.h"
+#include "client/cli/reigenrun/hosts.h"
+#include "client/cli/reigenrun/rsh.h"
+#include "runtime/base/clock.h"
+#include "runtime/base/interfaces.h"
+#include "runtime/probe/facts.h"
+
+namespace reigen::ctl {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kUsageCode = 2;
+
+// What another host's reigenctl is to be told.
+std::vector<std::string> RemoteWords(const DoctorOptions& options, const std::string& path) {
+  const Wishes& wishes = options.wishes;
+  std::vector<std::string> words = {path, "doctor", "--json", "--transport", wishes.transport};
+  const auto add = [&](const char* option, const std::string& value) {
+    if (!value.empty()) words.insert(words.end(), {option, value});
+  };
+  add("--network-interface", Join(wishes.networks, ","));
+  add("--rdma-devices", Join(wishes.rdma_devices, ","));
+  add("--rdma-gid-index",
+      wishes.rdma_gid_index < 0 ? "" : std::to_string(wishes.rdma_gid_index));
+  return words;
+}
+
+StatusOr<std::vector<run::HostEntry>> ListHosts(const DoctorOptions& options,
+                                                const std::string& hostfile_text) {
+  if (!options.hosts.empty()) {
+    StatusOr<std::vector<run::HostEntry>> hosts = run::ParseHostList(options.hosts);
+    return hosts.ok() ? hosts : Annotate(hosts.status(), "-H");
+  }
+  StatusOr<std::vector<run::HostEntry>> hosts = run::ParseHostfile(hostfile_text);
+  return hosts.ok() ? hosts : Annotate(hosts.status(), options.hostfile);
+}
+
+StatusOr<std::vector<Place>> FindPlaces(const DoctorOptions& options) {
+  if (options.hosts.empty() && options.hostfile.empty()) return std::vector<Place>{Place{}};
+  std::string text;
+  if (!options.hostfile.empty()) {
+    std::ifstream file(options.hostfile, std::ios::binary);
+    text.assign(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+    if (!file) return ErrnoStatus(StatusCode::kInvalidArgument, options.hostfile);
+  }
+  REIGEN_ASSIGN_OR_RETURN(const std::vector<InterfaceAddress> interfaces,
+                          ListInterfaceAddresses());
+  REIGEN_ASSIGN_OR_RETURN(const std::string own_path, run::OwnPath());
+  return PlanPlaces(options, text, run::DescribeThisMachine(interfaces), run::ResolveByDns,
+                    own_path);
+}
+
+HostAnswer LookHere(const DoctorOptions& options, const probe::HostFacts& facts,
+                    const std::string& host) {
+  HostAnswer answer;
+  answer.report = Examine(facts, options.wishes);
+  if (!host.empty()) answer.report.host = host;
+  answer.host = answer.report.host;
+  answer.json = ReportJson(answer.report, FactsJson(facts));
+  return answer;
+}
+
+std::vector<HostAnswer> LookEverywhere(const DoctorOptions& options,
+                                       const std::vector<Place>& places) {
+  std::vector<Question> questions;
+  for (const Place& place : places) {
+    if (!place.question.words.empty()) questions.push_back(place.question);
+  }
+  const auto limit = std::chrono::duration_cast<Duration>(
+      std::chrono::duration<double>(options.timeout_s));
+  // Here last, and once, whatever this machine is called: it may start CUDA, which has
+  // threads.
+  std::vector<HostAnswer> remote = AskHosts(questions, Now() + limit);
+  std::optional<probe::HostFacts> here;
+  if (questions.size() < places.size()) here = GatherFacts();
+  std::vector<HostAnswer> answers;
+  auto next = remote.begin();
+  for (const Place& place : places) {
+    answers.push_back(place.question.words.empty() ? LookHere(options, *here, place.host)
+                                                   : std::move(*next++));
+  }
+  return answers;
+}
+
+}  // namespace
+
+StatusOr<std::vector<Place>> PlanPlaces(const DoctorOptions& options,
+                                        const std::string& hostfile_text,
+                                        const run::ThisMachine& machine,
+                                        const run::Resolve& resolve,
+                                        const std::string& own_path) {
+  REIGEN_ASSIGN_OR_RETURN(const std::vector<run::HostEntry> entries,
+                          ListHosts(options, hostfile_text));
+  const std::string path = options.reigenctl_path.empty() ? own_path : options.reigenctl_path;
+  const std::vector<std::string> command = RemoteWords(options, path);
+  const run::RshOptions rsh{.command_template = options.rsh,
+                            .ssh_port = options.ssh_port,
+                            .ssh_identity_file = options.ssh_identity_file,
+                            .connect_timeout_s =
+                                std::max(1, static_cast<int>(options.timeout_s))};
+  // A template may reach hosts by names that no resolver knows, or knows otherwise.
+  const run::Resolve by_name = options.rsh.empty()
+                                   ? resolve
+                                   : [](const std::string&) { return std::vector<std::string>(); };
+  std::vector<Place> places;
+  for (const run::HostEntry& entry : entries) {
+    Place place{entry.name, {entry.name, {}}};
+    if (!run::IsThisMachine(entry.name, machine, by_name)) {
+      REIGEN_ASSIGN_OR_RETURN(place.question.words, run::RshWords(rsh, entry.name, command));
+    }
+    places.push_back(std::move(place));
+  }
+  return places;
+}
+
+int RunDoctor(const DoctorOptions& options) {
+  const StatusOr<std::vector<Place>> places = FindPlaces(options);
+  if (!places.ok()) {
+    std::fprintf(stderr, "reigenctl: %s\n", Message(places.status()).c_str());
+    return kUsageCode;
+  }
+  const std::vector<HostAnswer> answers = LookEverywhere(options, *places);
+  std::vector<Report> reports;
+  Json hosts = Json::array();
+  int problems = 0;
+  for (const HostAnswer& answer : answers) {
+    reports.push_back(answer.report);
+    hosts.push_back(answer.json);
+    problems += Problems(answer.report.findings);
+    if (!options.json) {
+      std::printf("%s%s", reports.size() > 1 ? "\n" : "", ReportText(answer.report).c_str());
+    }
+  }
+  const std::vector<Finding> between = Compare(reports);
+  problems += Problems(between);
+  if (options.json) {
+    const Json all{{"hosts", hosts},
+                   {"between_hosts", FindingsJson(between)},
+                   {"problems", problems}};
+    std::printf("%s\n", all.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
+  } else if (!between.empty()) {
+    std::printf("\n%s", FindingsText("all hosts", between).c_str());
+  }
+  return problems > 0 ? 1 : 0;
+}
+
+}  // namespace reigen::ctl

@@ -1,0 +1,57 @@
+#include "client/cli/reigenctl/doctor/doctor.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace reigen::ctl {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+StatusOr<std::vector<Place>> Plan(const DoctorOptions& options, const std::string& file = "") {
+  const run::ThisMachine machine{.names = {"localhost", "anna"}, .addresses = {"10.0.0.1"}};
+  const auto nobody = [](const std::string&) { return std::vector<std::string>(); };
+  return PlanPlaces(options, file, machine, nobody, "/opt/reigen/bin/reigenctl");
+}
+
+TEST(DoctorTest, HostsOfTheListAreAskedAsReigenrunWould) {
+  DoctorOptions options;
+  options.hosts = "anna:2,bert:4";
+  options.rsh = "on {host} {command}";
+  options.wishes.networks = {"eth0", "10.0.0.0/8"};
+  options.wishes.rdma_gid_index = 3;
+  const auto places = Plan(options);
+  ASSERT_TRUE(places.ok()) << Message(places.status());
+  ASSERT_EQ(places->size(), 2u);
+  EXPECT_EQ((*places)[0].host, "anna");
+  EXPECT_THAT((*places)[0].question.words, IsEmpty());
+  EXPECT_THAT((*places)[1].question.words,
+              ElementsAre("on", "bert", "/opt/reigen/bin/reigenctl", "doctor", "--json",
+                          "--transport", "auto", "--network-interface", "eth0,10.0.0.0/8",
+                          "--rdma-gid-index", "3"));
+}
+
+TEST(DoctorTest, AHostfileAndAnotherPathThere) {
+  DoctorOptions options;
+  options.hostfile = "hosts";
+  options.reigenctl_path = "/usr/bin/reigenctl";
+  const auto places = Plan(options, "carl slots=8\n");
+  ASSERT_TRUE(places.ok());
+  ASSERT_EQ(places->size(), 1u);
+  EXPECT_EQ((*places)[0].question.words.front(), "ssh");
+  EXPECT_THAT((*places)[0].question.words.back(), HasSubstr("/usr/bin/reigenctl doctor --json"));
+}
+
+TEST(DoctorTest, MistakesInTheListAreNamed) {
+  DoctorOptions options;
+  options.hosts = "a:b:c";
+  EXPECT_THAT(Message(Plan(options).status()), HasSubstr("-H"));
+  options.hosts = "bert";
+  options.rsh = "on {host}";
+  EXPECT_THAT(Message(Plan(options).status()), HasSubstr("--rsh"));
+}
+
+}  // namespace
+}  // namespace reigen::ctl

@@ -1,0 +1,124 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "client/cli/reigenctl/doctor/examine.h"
+#include "client/cli/reigenctl/doctor/testing/hosts_of_tests.h"
+
+namespace reigen::ctl {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+struct Case {
+  const char* name;
+  std::function<void(probe::HostFacts&)> change;
+  const char* subject;
+  Level level;
+  const char* text;
+  const char* remedy;  // part of it; "": none
+};
+
+const Case kCases[] = {
+    {"driver", [](auto&) {}, "driver", Level::kOk, "CUDA 12.4, NVRM version: 550.54", ""},
+    {"best path", [](auto&) {}, "GPU 0", Level::kOk,
+     "nearest RDMA device mlx5_0 (same PCIe switch): GPUDirect RDMA is possible", ""},
+    {"ACS", [](auto& f) {
+       f.pci[0].iommu_group = "17";
+       f.pci[1].iommu_group = "18";
+       f.pci[0].iommu_group_type = f.pci[1].iommu_group_type = "identity";
+     },
+     "GPU 0", Level::kNote, "possible, by the root complex: ACS forbids", "ACS off"},
+    {"IOMMU", [](auto& f) {
+       f.pci[0].iommu_group = f.pci[1].iommu_group = "17";
+       f.pci[0].iommu_group_type = "DMA-FQ";
+     },
+     "GPU 0", Level::kNote, "not possible: the IOMMU translates", "iommu=pt"},
+    {"other socket", [](auto& f) {
+       f.pci[1].place.bridges = {"pci0000:80", "0000:80:00.0"};
+       f.pci[1].place.numa_node = 1;
+     },
+     "GPU 0", Level::kNote, "(across NUMA nodes): GPUDirect RDMA is not possible", "slot"},
+    {"no dma-buf", [](auto& f) { f.cuda.gpus[0].exports_dmabuf = false; }, "GPU 0", Level::kNote,
+     "driver exports no dma-buf", "open kernel modules"},
+    {"old NIC", [](auto& f) { f.rdma.devices[0].registers_dmabuf = false; }, "GPU 0",
+     Level::kNote, "registers no dma-buf", "rdma-core 34"},
+    {"no place", [](auto& f) { f.pci.clear(); }, "GPU 0", Level::kOk, "not known how far", ""},
+    {"hwloc", [](auto& f) { f.pci_error = "hwloc: no memory"; }, "PCIe", Level::kNote,
+     "hwloc: no memory", ""},
+    {"a container without the GPUs", [](auto& f) {
+       f.cuda.gpus.clear();
+       f.cuda.library_error = "libcuda.so.1: cannot open";
+     },
+     "driver", Level::kProblem, "libcuda.so.1: cannot open", "--gpus all"},
+    {"CUDA does not start", [](auto& f) {
+       f.cuda.gpus.clear();
+       f.cuda.start_error = "cuInit: CUDA_ERROR_SYSTEM_DRIVER_MISMATCH";
+     },
+     "driver", Level::kProblem, "SYSTEM_DRIVER_MISMATCH", "nvidia-smi"},
+    {"no GPU", [](auto& f) {
+       f.cuda.gpus.clear();
+       f.cuda.start_error = "cuInit: CUDA_ERROR_NO_DEVICE";
+       f.cuda.no_device = true;
+     },
+     "driver", Level::kNote, "and no GPU", ""},
+    {"hidden", [](auto& f) {
+       f.cuda.gpus.clear();
+       f.cuda.no_device = true;
+       f.cuda.visible_devices = "";
+     },
+     "driver", Level::kNote, "CUDA_VISIBLE_DEVICES=\"\" hides all GPUs", ""},
+};
+
+TEST(ExamineGpuTest, WhatIsPossibleAndWhyNotMore) {
+  for (const Case& c : kCases) {
+    probe::HostFacts facts = GpuHost();
+    c.change(facts);
+    const Report report = Examine(facts, PlainWishes());
+    const Finding* finding = FindFinding(report, "gpu", c.subject);
+    ASSERT_NE(finding, nullptr) << c.name;
+    EXPECT_EQ(finding->level, c.level) << c.name;
+    EXPECT_THAT(finding->text, HasSubstr(c.text)) << c.name;
+    EXPECT_THAT(finding->remedy, HasSubstr(c.remedy)) << c.name;
+    EXPECT_EQ(finding->remedy.empty(), *c.remedy == '\0') << c.name;
+  }
+}
+
+TEST(ExamineGpuTest, WithoutRdmaThereIsNoPathToSpeakOf) {
+  probe::HostFacts facts = GpuHost();
+  facts.rdma.devices.clear();
+  const Report report = Examine(facts, PlainWishes());
+  EXPECT_EQ(FindFinding(report, "gpu", "GPU 0")->text,
+            "H100, 80 GiB, sm_90, 0000:3b:00.0, exports dma-buf");
+  EXPECT_THAT(report.gpu_paths, IsEmpty());
+}
+
+TEST(ExamineGpuTest, TheNearestDeviceIsTakenAndAllAreListed) {
+  probe::HostFacts facts = GpuHost();
+  facts.rdma.devices.push_back(GoodDevice("mlx5_9", "10.1.0.1"));
+  facts.rdma.devices[0].bus_id = "0000:86:00.0";
+  facts.pci.push_back({.place = {"0000:86:00.0", {"pci0000:80", "0000:80:00.0"}, 1},
+                       .iommu_group = "",
+                       .iommu_group_type = ""});
+  const Report report = Examine(facts, PlainWishes());
+  EXPECT_THAT(FindFinding(report, "gpu", "GPU 0")->text, HasSubstr("nearest RDMA device mlx5_9"));
+  ASSERT_EQ(report.gpu_paths.size(), 2u);
+  EXPECT_EQ(report.gpu_paths[0].distance, gpudirect::Distance::kAcrossNodes);
+}
+
+TEST(ExamineGpuTest, PeersAreTold) {
+  probe::HostFacts facts = GpuHost();
+  facts.rdma.devices.clear();
+  probe::GpuFacts second = facts.cuda.gpus[0];
+  second.ordinal = 1;
+  facts.cuda.gpus.push_back(second);
+  facts.cuda.gpus[0].peers = {1};
+  const Report report = Examine(facts, PlainWishes());
+  EXPECT_THAT(FindFinding(report, "gpu", "GPU 0")->text, HasSubstr("reaches GPU 1"));
+  EXPECT_THAT(FindFinding(report, "gpu", "GPU 1")->text, HasSubstr("reaches no other GPU"));
+}
+
+}  // namespace
+}  // namespace reigen::ctl

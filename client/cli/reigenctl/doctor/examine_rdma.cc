@@ -1,0 +1,207 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "client/cli/reigenctl/doctor/examine.h"
+#include "client/cli/reigenctl/doctor/phrases.h"
+#include "runtime/base/status.h"
+#include "runtime/transport/rdma/choice.h"
+#include "runtime/transport/rdma/words.h"
+
+namespace reigen::ctl {
+namespace {
+
+namespace rdma = transport::rdma;
+
+constexpr uint32_t kBestMtuBytes = 4096;
+
+Finding Rdma(Level level, const std::string& subject, const std::string& text,
+             const std::string& remedy = "") {
+  return {level, "rdma", subject, text, remedy};
+}
+
+// What keeps the whole device from being used; no text: nothing.
+Finding OfDevice(const probe::RdmaDeviceFacts& device) {
+  Finding finding = Rdma(Level::kProblem, device.name, "");
+  if (device.node.empty()) {
+    finding.text = "the kernel has it, and made no /dev/infiniband/uverbs for it";
+    finding.remedy = "`modprobe ib_uverbs` (package rdma-core loads it at boot)";
+  } else if (!device.node_error.empty()) {
+    finding.text = device.node + ": " + device.node_error;
+    finding.remedy =
+        "in a container: `--device /dev/infiniband` (Kubernetes: the RDMA device plug-in); else "
+        "`chmod 0666 " + device.node + "`, which rdma-core's udev rules do at boot";
+  } else if (!device.in_library) {
+    finding.text = "the kernel has it, libibverbs does not know it";
+    finding.remedy =
+        "the package ibverbs-providers (or the vendor's), of the version of libibverbs1";
+  } else if (!device.open_error.empty()) {
+    finding.text = device.open_error;
+    finding.remedy = "look into the kernel's log: `dmesg | grep -i -e infiniband -e " +
+                     device.name + "`; `ibv_devinfo -d " + device.name + "` must work";
+  }
+  return finding;
+}
+
+std::string Kind(const rdma::GidEntry& gid) {
+  switch (gid.type) {
+    case rdma::GidType::kInfiniBand:
+      return "InfiniBand";
+    case rdma::GidType::kRoceV1:
+      return "RoCE v1";
+    case rdma::GidType::kRoceV2:
+      break;
+  }
+  return "RoCE v2";
+}
+
+std::string Gids(const rdma::PortInfo& port) {
+  constexpr size_t kMost = 4;
+  std::vector<std::string> gids;
+  for (const rdma::GidEntry& entry : port.gids) {
+    if (rdma::IsZero(entry.gid)) continue;
+    gids.push_back(std::to_string(entry.index) + " " + rdma::ToString(entry.gid) + " (" +
+                   Kind(entry) + ")");
+  }
+  if (gids.empty()) return "no GID";
+  const size_t more = gids.size() > kMost ? gids.size() - kMost : 0;
+  gids.resize(gids.size() - more);
+  return "GIDs " + Join(gids) + (more > 0 ? " and " + std::to_string(more) + " more" : "");
+}
+
+// `used`: links take it.
+Finding OfPort(const probe::RdmaDeviceFacts& device, const rdma::PortInfo& port, bool used) {
+  const bool ethernet = port.layer == rdma::LinkLayer::kEthernet;
+  std::vector<std::string> parts = {port.state, ethernet ? "RoCE" : "InfiniBand"};
+  if (port.gbits_per_s > 0) parts.push_back(Gbits(port.gbits_per_s));
+  parts.push_back("MTU " + std::to_string(port.active_mtu_bytes));
+  if (!device.interfaces.empty()) parts.push_back(Join(device.interfaces, " "));
+  parts.push_back(Gids(port));
+  Finding finding =
+      Rdma(Level::kOk, device.name + ":" + std::to_string(port.number), Join(parts));
+  if (!port.active) {
+    finding.level = Level::kNote;
+    finding.remedy = "if it is to be used: plug its cable in, or `ip link set ... up` its "
+                     "network interface; InfiniBand needs a subnet manager (opensm)";
+  } else if (used && port.active_mtu_bytes < kBestMtuBytes) {
+    finding.level = Level::kNote;
+    finding.remedy = ethernet
+                         ? "a path MTU of 4096 needs an MTU of 4200 or more on the network "
+                           "interface and its switches: `ip link set dev ... mtu 9000`"
+                         : "a path MTU of 4096 is set in the subnet manager";
+  }
+  return finding;
+}
+
+// Without its remedy, which it ends with.
+Finding OfLockedMemory(const probe::RdmaFacts& facts, const Wishes& wishes) {
+  const rdma::LockedMemory allowed{facts.locked_bytes, facts.locked_unlimited};
+  const Status status = rdma::CheckLockedMemory(allowed, wishes.locked_bytes);
+  if (status.ok()) {
+    return Rdma(Level::kOk, "locked memory",
+                allowed.unlimited ? "not limited"
+                                  : "up to " + Bytes(facts.locked_bytes) + ", " +
+                                        Bytes(wishes.locked_bytes) + " are needed");
+  }
+  const std::string remedy = rdma::kHowToRaiseLockedMemory;
+  std::string text = Message(status);
+  if (text.ends_with("; " + remedy)) text.resize(text.size() - remedy.size() - 2);
+  return Rdma(Level::kProblem, "locked memory", text, remedy);
+}
+
+std::vector<rdma::Candidate> Candidates(const probe::RdmaFacts& facts) {
+  std::vector<rdma::Candidate> candidates;
+  for (const probe::RdmaDeviceFacts& device : facts.devices) {
+    const Finding broken = OfDevice(device);
+    rdma::Candidate candidate{device.name, OkStatus(), device.info};
+    if (!broken.text.empty()) candidate.status = Unavailable(device.name + ": " + broken.text);
+    candidates.push_back(std::move(candidate));
+  }
+  return candidates;
+}
+
+bool Takes(const rdma::Choice& choice, const std::string& device, int port) {
+  return std::any_of(choice.rails.begin(), choice.rails.end(), [&](const rdma::RailChoice& r) {
+    return r.device == device && r.port.number == port;
+  });
+}
+
+// No device at all, which is broken only if somebody counts on one.
+void AddAbsent(const probe::RdmaFacts& facts, const Wishes& wishes, Report* report) {
+  const bool wanted = wishes.transport == "rdma" || !wishes.rdma_devices.empty();
+  Finding finding = Rdma(Level::kNote, "devices", "there is no RDMA device");
+  if (!facts.list_error.empty()) finding.text += " (" + facts.list_error + ")";
+  if (wanted) {
+    finding.level = Level::kProblem;
+    finding.text += ", and RDMA was asked for";
+    finding.remedy =
+        "the card's driver must be loaded (`rdma link` lists devices); in a container, "
+        "`--device /dev/infiniband`; without such a card, `--transport tcp`";
+  } else {
+    finding.text += ": links use TCP";
+  }
+  report->findings.push_back(finding);
+}
+
+// Adds what a host with devices has.
+void AddDevices(const probe::RdmaFacts& facts, const Wishes& wishes, Report* report) {
+  rdma::Wish wish;
+  wish.devices = wishes.rdma_devices;
+  wish.gid_index = wishes.rdma_gid_index;
+  wish.networks = report->addresses;
+  const StatusOr<rdma::Choice> choice = rdma::ChooseRails(Candidates(facts), wish);
+  for (const probe::RdmaDeviceFacts& device : facts.devices) {
+    Finding broken = OfDevice(device);
+    if (!broken.text.empty()) {
+      report->findings.push_back(std::move(broken));
+      continue;
+    }
+    for (const rdma::PortInfo& port : device.info.ports) {
+      const bool used = choice.ok() && Takes(*choice, device.name, port.number);
+      report->findings.push_back(OfPort(device, port, used));
+    }
+  }
+  const Finding locked = OfLockedMemory(facts, wishes);
+  report->findings.push_back(locked);
+
+  Finding between = Rdma(Level::kOk, "between hosts", "");
+  if (!choice.ok()) {
+    between.level = Level::kProblem;
+    between.text = Message(choice.status()) + "; links use TCP";
+    between.remedy =
+        "mend a port (its line says how), or do without: `--transport tcp`";
+    report->findings.push_back(between);
+    return;
+  }
+  for (const rdma::RailChoice& rail : choice->rails) {
+    report->rdma_ports.push_back(rdma::ToString(rail));
+    const uint32_t mtu = rail.port.active_mtu_bytes;
+    report->rdma_mtu_bytes =
+        report->rdma_mtu_bytes == 0 ? mtu : std::min(report->rdma_mtu_bytes, mtu);
+  }
+  between.text = Join(report->rdma_ports) + " (" + choice->reason + ")";
+  if (wishes.transport == "tcp") {
+    between.text += "; not used: --transport tcp";
+  } else if (locked.level == Level::kProblem) {
+    between.text += "; not used as long as locked memory is limited: links use TCP";
+  } else {
+    report->transport = "rdma";
+  }
+  report->findings.push_back(between);
+}
+
+}  // namespace
+
+void ExamineRdma(const probe::RdmaFacts& facts, const Wishes& wishes, Report* report) {
+  report->transport = "tcp";
+  if (facts.devices.empty()) return AddAbsent(facts, wishes, report);
+  AddDevices(facts, wishes, report);
+  if (wishes.transport != "tcp") return;
+  // Whoever does without RDMA is not kept from it by what is wrong with it.
+  for (Finding& finding : report->findings) {
+    if (finding.area == "rdma") finding.level = std::min(finding.level, Level::kNote);
+  }
+}
+
+}  // namespace reigen::ctl

@@ -1,0 +1,166 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+
+#include "client/cli/reigenctl/doctor/examine.h"
+#include "client/cli/reigenctl/doctor/testing/hosts_of_tests.h"
+#include "runtime/transport/rdma/gid.h"
+
+namespace reigen::ctl {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+probe::HostFacts RdmaHost() {
+  probe::HostFacts facts = PlainHost();
+  facts.rdma.devices = {GoodDevice("mlx5_0", "10.0.0.1")};
+  facts.rdma.locked_unlimited = true;
+  return facts;
+}
+
+struct Case {
+  const char* name;
+  std::function<void(probe::RdmaFacts&, Wishes&)> change;
+  const char* subject;  // of the finding
+  Level level;
+  const char* text;
+  const char* remedy;     // part of it; "": none
+  const char* transport;  // that links use
+};
+
+const Case kCases[] = {
+    {"good", [](auto&, auto&) {}, "mlx5_0:1", Level::kOk,
+     "ACTIVE, RoCE, 100 Gbit/s, MTU 4096, eth0, GIDs 0 fe80::1 (RoCE v1)", "", "rdma"},
+    {"choice", [](auto&, auto&) {}, "between hosts", Level::kOk,
+     "mlx5_0:1 gid 3 10.0.0.1 (RoCE v2, MTU 4096) (on the job's network)", "", "rdma"},
+    {"locked memory is not limited", [](auto&, auto&) {}, "locked memory", Level::kOk,
+     "not limited", "", "rdma"},
+    {"locked memory suffices",
+     [](auto& f, auto&) {
+       f.locked_unlimited = false;
+       f.locked_bytes = 128 << 20;
+     },
+     "locked memory", Level::kOk, "up to 128 MiB, 64 MiB are needed", "", "rdma"},
+    {"64 KiB of locked memory",
+     [](auto& f, auto&) {
+       f.locked_unlimited = false;
+       f.locked_bytes = 64 << 10;
+     },
+     "locked memory", Level::kProblem, "limited to 64 KiB, RDMA needs about 64 MiB",
+     "ulimit -l unlimited", "tcp"},
+    {"no node", [](auto& f, auto&) { f.devices[0].node = ""; }, "mlx5_0", Level::kProblem,
+     "made no /dev/infiniband/uverbs", "modprobe ib_uverbs", "tcp"},
+    {"no /dev/infiniband in a container",
+     [](auto& f, auto&) { f.devices[0].node_error = "No such file or directory"; }, "mlx5_0",
+     Level::kProblem, "/dev/infiniband/uverbs0: No such file or directory",
+     "--device /dev/infiniband", "tcp"},
+    {"node not readable", [](auto& f, auto&) { f.devices[0].node_error = "Permission denied"; },
+     "mlx5_0", Level::kProblem, "Permission denied", "chmod 0666 /dev/infiniband/uverbs0", "tcp"},
+    {"no provider", [](auto& f, auto&) { f.devices[0].in_library = false; }, "mlx5_0",
+     Level::kProblem, "libibverbs does not know it", "ibverbs-providers", "tcp"},
+    {"does not open", [](auto& f, auto&) { f.devices[0].open_error = "ibv_open_device: I/O"; },
+     "mlx5_0", Level::kProblem, "ibv_open_device: I/O", "dmesg", "tcp"},
+    {"port down",
+     [](auto& f, auto&) {
+       f.devices[0].info.ports[0].active = false;
+       f.devices[0].info.ports[0].state = "DOWN";
+     },
+     "mlx5_0:1", Level::kNote, "DOWN", "cable", "tcp"},
+    {"no port is up",
+     [](auto& f, auto&) {
+       f.devices[0].info.ports[0].active = false;
+       f.devices[0].info.ports[0].state = "DOWN";
+     },
+     "between hosts", Level::kProblem, "mlx5_0:1 is not active (DOWN)", "--transport tcp", "tcp"},
+    {"no GID", [](auto& f, auto&) { f.devices[0].info.ports[0].gids.clear(); }, "between hosts",
+     Level::kProblem, "mlx5_0:1", "--transport tcp", "tcp"},
+    {"no GID, the port", [](auto& f, auto&) { f.devices[0].info.ports[0].gids.clear(); },
+     "mlx5_0:1", Level::kOk, "no GID", "", "tcp"},
+    {"small MTU", [](auto& f, auto&) { f.devices[0].info.ports[0].active_mtu_bytes = 1024; },
+     "mlx5_0:1", Level::kNote, "MTU 1024", "mtu 9000", "rdma"},
+    {"the device that was asked for is not there",
+     [](auto&, auto& w) { w.rdma_devices = {"mlx5_7"}; }, "between hosts", Level::kProblem,
+     "there is no RDMA device mlx5_7 (there are: mlx5_0)", "--transport tcp", "tcp"},
+    {"the GID that was asked for", [](auto&, auto& w) { w.rdma_gid_index = 2; }, "between hosts",
+     Level::kOk, "gid 2 10.0.0.1 (RoCE v1", "", "rdma"},
+    {"nobody asks for it", [](auto&, auto& w) { w.transport = "tcp"; }, "between hosts",
+     Level::kOk, "not used: --transport tcp", "", "tcp"},
+    {"nobody asks for a broken one",
+     [](auto& f, auto& w) {
+       f.devices[0].node = "";
+       w.transport = "tcp";
+     },
+     "mlx5_0", Level::kNote, "made no /dev/infiniband/uverbs", "modprobe", "tcp"},
+    {"none, and asked for",
+     [](auto& f, auto& w) {
+       f.devices.clear();
+       w.transport = "rdma";
+     },
+     "devices", Level::kProblem, "RDMA was asked for", "--device /dev/infiniband", "tcp"},
+    {"the library is broken and there is nothing",
+     [](auto& f, auto&) {
+       f.devices.clear();
+       f.list_error = "ibv_fork_init: Cannot allocate memory";
+     },
+     "devices", Level::kNote, "ibv_fork_init", "", "tcp"},
+};
+
+TEST(ExamineRdmaTest, WhatIsWrongHasItsRemedy) {
+  for (const Case& c : kCases) {
+    probe::HostFacts facts = RdmaHost();
+    Wishes wishes = PlainWishes();
+    c.change(facts.rdma, wishes);
+    const Report report = Examine(facts, wishes);
+    const Finding* finding = FindFinding(report, "rdma", c.subject);
+    ASSERT_NE(finding, nullptr) << c.name;
+    EXPECT_EQ(finding->level, c.level) << c.name;
+    EXPECT_THAT(finding->text, HasSubstr(c.text)) << c.name;
+    EXPECT_THAT(finding->remedy, HasSubstr(c.remedy)) << c.name;
+    EXPECT_EQ(finding->remedy.empty(), *c.remedy == '\0') << c.name;
+    EXPECT_EQ(report.transport, c.transport) << c.name;
+    for (const Finding& each : report.findings) {
+      EXPECT_TRUE(each.level != Level::kProblem || !each.remedy.empty()) << c.name;
+    }
+  }
+}
+
+TEST(ExamineRdmaTest, OneOfTwoDevicesSuffices) {
+  probe::HostFacts facts = RdmaHost();
+  facts.rdma.devices.push_back(GoodDevice("mlx5_1", "10.1.0.1"));
+  facts.rdma.devices[1].info.ports[0].active = false;
+  facts.rdma.devices[1].info.ports[0].state = "DOWN";
+  const Report report = Examine(facts, PlainWishes());
+  EXPECT_THAT(SubjectsOf(report, Level::kProblem), IsEmpty());
+  EXPECT_THAT(SubjectsOf(report, Level::kNote), Contains("rdma/mlx5_1:1"));
+  EXPECT_EQ(report.transport, "rdma");
+  ASSERT_EQ(report.rdma_ports.size(), 1u);
+}
+
+TEST(ExamineRdmaTest, TheLeastMtuOfTheChosenPortsCounts) {
+  probe::HostFacts facts = RdmaHost();
+  facts.network.addresses.push_back({.interface = "eth1", .address = "10.1.0.1"});
+  facts.rdma.devices.push_back(GoodDevice("mlx5_1", "10.1.0.1"));
+  facts.rdma.devices[1].info.ports[0].active_mtu_bytes = 2048;
+  const Report report = Examine(facts, PlainWishes());
+  EXPECT_EQ(report.rdma_ports.size(), 2u);
+  EXPECT_EQ(report.rdma_mtu_bytes, 2048u);
+}
+
+TEST(ExamineRdmaTest, ManyGidsAreShortened) {
+  probe::HostFacts facts = RdmaHost();
+  auto& gids = facts.rdma.devices[0].info.ports[0].gids;
+  for (int i = 4; i < 12; ++i) {
+    gids.push_back({i, *transport::rdma::GidOfAddress("10.0.1." + std::to_string(i)),
+                    transport::rdma::GidType::kRoceV2});
+  }
+  gids.push_back({12, {}, transport::rdma::GidType::kRoceV2});  // unused
+  EXPECT_THAT(FindFinding(Examine(facts, PlainWishes()), "rdma", "mlx5_0:1")->text,
+              HasSubstr("and 8 more"));
+}
+
+}  // namespace
+}  // namespace reigen::ctl

@@ -1,0 +1,59 @@
+// What `reigenctl doctor` says of a host, and what is to be known for that.
+#ifndef REIGEN_CLIENT_CLI_REIGENCTL_DOCTOR_FINDINGS_H_
+#define REIGEN_CLIENT_CLI_REIGENCTL_DOCTOR_FINDINGS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/gpudirect/distance.h"
+#include "runtime/gpudirect/mode.h"
+
+namespace reigen::ctl {
+
+enum class Level {
+  kOk,
+  kNote,     // something is not there, or could be better: jobs run
+  kProblem,  // something is broken; there is a remedy
+};
+
+struct Finding {
+  Level level = Level::kOk;
+  std::string area;     // "system", "network", "rdma", "gpu", "hosts"
+  std::string subject;  // "eth0", "locked memory"
+  std::string text;
+  std::string remedy;  // what, where, how; never empty for a problem
+};
+
+// What the job to come would ask for.
+struct Wishes {
+  std::vector<std::string> networks;      // --network-interface
+  std::string transport = "auto";         // --transport
+  std::vector<std::string> rdma_devices;  // --rdma-devices
+  int rdma_gid_index = -1;                // --rdma-gid-index
+  uint64_t locked_bytes = 0;              // memory that RDMA has to lock
+};
+
+// A GPU and an RDMA device: how tensors could go from one to the other.
+struct GpuPath {
+  int gpu = 0;
+  std::string rdma_device;
+  gpudirect::Distance distance = gpudirect::Distance::kUnknown;
+  gpudirect::Verdict verdict;
+};
+
+struct Report {
+  std::string host;
+  std::string version;
+  std::vector<Finding> findings;
+  // What a job's links would use:
+  std::string transport;               // "rdma" or "tcp"; empty: not known
+  std::vector<std::string> addresses;  // candidates, in order
+  std::vector<std::string> rdma_ports;
+  uint32_t rdma_mtu_bytes = 0;  // the least of those ports
+  std::vector<GpuPath> gpu_paths;
+};
+
+}  // namespace reigen::ctl
+
+#endif  // REIGEN_CLIENT_CLI_REIGENCTL_DOCTOR_FINDINGS_H_
