@@ -181,6 +181,9 @@ void AddDevices(const probe::RdmaFacts& facts, const Wishes& wishes, Report* rep
         report->rdma_mtu_bytes == 0 ? mtu : std::min(report->rdma_mtu_bytes, mtu);
   }
   between.text = Join(report->rdma_ports) + " (" + choice->reason + ")";
+  if (report->rdma_ports.size() > 1 && report->addresses.size() > 1) {
+    between.text += "; of these a job takes those of the address that it chooses";
+  }
   if (wishes.transport == "tcp") {
     between.text += "; not used: --transport tcp";
   } else if (locked.level == Level::kProblem) {

@@ -148,6 +148,8 @@ TEST(ExamineRdmaTest, TheLeastMtuOfTheChosenPortsCounts) {
   const Report report = Examine(facts, PlainWishes());
   EXPECT_EQ(report.rdma_ports.size(), 2u);
   EXPECT_EQ(report.rdma_mtu_bytes, 2048u);
+  EXPECT_THAT(FindFinding(report, "rdma", "between hosts")->text,
+              HasSubstr("a job takes those of the address that it chooses"));
 }
 
 TEST(ExamineRdmaTest, ManyGidsAreShortened) {
