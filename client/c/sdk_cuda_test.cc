@@ -175,6 +175,36 @@ TEST_F(SdkCudaTest, TheArenaIsPinnedWhileItLives) {
   EXPECT_EQ(driver_.registered(), 0);
 }
 
+TEST_F(SdkCudaTest, ATrainerMayUseSeveralGpus) {
+  Begin();
+  cuda::FakeDriver second(1);
+  const cuda::CuStream second_stream = second.NewStream();
+  const cuda::CuAddress y[2] = {second.Allocate(8), second.Allocate(8)};
+  second.Write(y[0], {3, 4}, second_stream);
+  second.Write(y[1], {5, 6}, second_stream);
+  std::vector<reigen_tensor> group;
+  for (const int i : {0, 1}) {
+    group.push_back(Tensor(y[i], &two_, i == 0 ? "y0" : "y1"));
+    group.back().device = 1;
+    group.back().stream = reinterpret_cast<uintptr_t>(second_stream);
+  }
+  const cuda::CuAddress x = driver_.Allocate(8);
+  driver_.Write(x, {1, 2}, stream_);
+  reigen_handle handles[2] = {};
+  ASSERT_EQ(Start({Tensor(x, &two_, "x")}, &handles[0]), REIGEN_OK) << reigen_last_error();
+  ASSERT_EQ(Start(group, &handles[1]), REIGEN_OK) << reigen_last_error();
+  EXPECT_EQ(Finish(handles[1]), REIGEN_OK) << last_;
+  EXPECT_EQ(Finish(handles[0]), REIGEN_OK) << last_;
+  EXPECT_EQ(second.Read(y[0], 2, second_stream), (std::vector<float>{103, 104}));
+  EXPECT_EQ(second.Read(y[1], 2, second_stream), (std::vector<float>{105, 106}));
+  EXPECT_EQ(driver_.Read(x, 2, stream_), (std::vector<float>{101, 102}));
+  reigen_tensor by_address = group[0];
+  by_address.device = -1;  // the one whose memory it is
+  ASSERT_EQ(Start({by_address}, &handles[0]), REIGEN_OK) << reigen_last_error();
+  EXPECT_EQ(Finish(handles[0]), REIGEN_OK) << last_;
+  EXPECT_EQ(second.Read(y[0], 2, second_stream), (std::vector<float>{203, 204}));
+}
+
 TEST_F(SdkCudaTest, ADuplicateIsFoundAtEnqueue) {
   FakeScript silent;
   silent.take_requests = false;

@@ -87,8 +87,7 @@ Device::~Device() {
       }
       kernels_.reset();
     } else {
-      // Nothing can be unloaded from a lost context.
-      static_cast<void>(kernels_.release());
+      if (kernels_ != nullptr) kernels_->Forget();
     }
   }
   api_.primary_release(device_);

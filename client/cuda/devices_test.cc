@@ -43,6 +43,9 @@ TEST(DevicesTest, MemoryTellsItsDevice) {
   int ordinal = -1;
   EXPECT_TRUE(devices.OrdinalOf(driver.Allocate(64), &ordinal).ok());
   EXPECT_EQ(ordinal, 0);
+  const FakeDriver second(1);
+  EXPECT_TRUE(devices.OrdinalOf(driver.Allocate(64), &ordinal).ok());
+  EXPECT_EQ(ordinal, 1);
   EXPECT_TRUE(devices.OrdinalOf(0, &ordinal).ok());
   EXPECT_EQ(devices.OrdinalOf(4096, &ordinal).code, REIGEN_INVALID_ARGUMENT);
 }

@@ -27,7 +27,6 @@ inline constexpr CuResult kCuNotReady = 600;
 inline constexpr CuResult kCuIllegalAddress = 700;
 
 inline constexpr unsigned kCuStreamNonBlocking = 1;
-inline constexpr unsigned kCuEventBlockingSync = 1;
 inline constexpr unsigned kCuEventDisableTiming = 2;
 inline constexpr unsigned kCuHostRegisterPortable = 1;
 inline constexpr int kCuPointerDeviceOrdinal = 9;

@@ -34,6 +34,9 @@ class Kernels {
   Kernels(const Kernels&) = delete;
   Kernels& operator=(const Kernels&) = delete;
 
+  // Nothing can be unloaded from a lost context.
+  void Forget() { module_ = nullptr; }
+
   Failed Pack(const PackBatch& batch, CuStream stream) const;
   Failed Pack(const StridedBatch& batch, CuStream stream) const;
   // `batch` has items.

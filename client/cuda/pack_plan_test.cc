@@ -33,7 +33,7 @@ class PackPlanTest : public testing::Test {
     return layout;
   }
 
-  const Layout packed_;
+  const Layout packed_{};
   const Layout transposed_ = Strided({300, 200}, {4, 1200});
   std::byte* const host_ = reinterpret_cast<std::byte*>(0x40000000);
   size_t used_ = 0;

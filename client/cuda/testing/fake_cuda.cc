@@ -9,15 +9,12 @@
 #include "client/cuda/testing/fake_call.h"
 #include "client/cuda/testing/fake_machine.h"
 
+using reigen::fake_cuda::contexts;
 using reigen::fake_cuda::Event;
 using reigen::fake_cuda::kInvalidValue;
 using reigen::fake_cuda::Machine;
 using reigen::fake_cuda::Run;
 using reigen::fake_cuda::Stream;
-
-namespace reigen::fake_cuda {
-extern thread_local int contexts_pushed;
-}
 
 namespace {
 
@@ -38,7 +35,7 @@ int StartCopy(Machine& machine, void* stream_handle, const void* host, void* to,
               const void* from, size_t bytes) {
   Stream* const stream = machine.StreamOf(stream_handle);
   machine.Push(stream, [&machine, to, from, bytes] {
-    machine.Touch([=] { std::memcpy(to, from, bytes); });
+    machine.Touch(-1, [=] { std::memcpy(to, from, bytes); });
   });
   if (!machine.Registered(host)) machine.RunTo(stream, stream->work.size());
   return 0;
@@ -78,16 +75,19 @@ FAKE_CUDA cuDevicePrimaryCtxRetain(void** context, int device) {
 
 FAKE_CUDA cuDevicePrimaryCtxRelease_v2(int) { return 0; }
 
-FAKE_CUDA cuCtxPushCurrent_v2(void*) {
-  return Run("cuCtxPushCurrent_v2", false, [](Machine&) {
-    ++reigen::fake_cuda::contexts_pushed;
+FAKE_CUDA cuCtxPushCurrent_v2(void* context) {
+  return Run("cuCtxPushCurrent_v2", false, [=](Machine& machine) {
+    contexts.push_back(static_cast<int>(static_cast<char*>(context) -
+                                        reinterpret_cast<char*>(&machine)));
     return 0;
   });
 }
 
 FAKE_CUDA cuCtxPopCurrent_v2(void** context) {
   *context = nullptr;
-  return reigen::fake_cuda::contexts_pushed-- > 0 ? 0 : kInvalidContext;
+  if (contexts.empty()) return kInvalidContext;
+  contexts.pop_back();
+  return 0;
 }
 
 FAKE_CUDA cuCtxGetStreamPriorityRange(int* least, int* greatest) {
@@ -99,6 +99,7 @@ FAKE_CUDA cuCtxGetStreamPriorityRange(int* least, int* greatest) {
 FAKE_CUDA cuStreamCreateWithPriority(void** stream, unsigned, int) {
   return Run("cuStreamCreateWithPriority", true, [=](Machine& machine) {
     auto fresh = std::make_unique<Stream>();
+    fresh->device = contexts.back();
     *stream = fresh.get();
     machine.streams()[*stream] = std::move(fresh);
     return 0;
@@ -135,6 +136,7 @@ FAKE_CUDA cuStreamWaitEvent(void* stream, void* event, unsigned) {
 FAKE_CUDA cuEventCreate(void** event, unsigned) {
   return Run("cuEventCreate", true, [=](Machine& machine) {
     auto fresh = std::make_unique<Event>();
+    fresh->device = contexts.back();
     *event = fresh.get();
     machine.events()[*event] = std::move(fresh);
     return 0;
@@ -151,7 +153,10 @@ FAKE_CUDA cuEventDestroy_v2(void* event) {
 FAKE_CUDA cuEventRecord(void* event, void* stream) {
   return Run("cuEventRecord", true, [=](Machine& machine) {
     Stream* const fake = machine.StreamOf(stream);
-    *static_cast<Event*>(event) = {.stream = fake, .position = fake->work.size()};
+    auto* const recorded = static_cast<Event*>(event);
+    if (recorded->device != fake->device) return kInvalidHandle;
+    recorded->stream = fake;
+    recorded->position = fake->work.size();
     return 0;
   });
 }
@@ -211,7 +216,7 @@ FAKE_CUDA cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void* s
   return Run("cuMemcpyDtoDAsync_v2", true, [=](Machine& machine) {
     if (!machine.OnDevice(to, bytes) || !machine.OnDevice(from, bytes)) return kInvalidValue;
     machine.Push(machine.StreamOf(stream), [&machine, to, from, bytes] {
-      machine.Touch([=] {
+      machine.Touch(-1, [=] {
         std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
       });
     });
@@ -221,8 +226,9 @@ FAKE_CUDA cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void* s
 
 FAKE_CUDA cuPointerGetAttribute(void* value, int, uint64_t address) {
   return Run("cuPointerGetAttribute", false, [=](Machine& machine) {
-    *static_cast<int*>(value) = 0;
-    return machine.OnDevice(address, 1) ? 0 : kInvalidValue;
+    if (!machine.OnDevice(address, 1)) return kInvalidValue;
+    *static_cast<int*>(value) = machine.DeviceOf(address);
+    return 0;
   });
 }
 
@@ -256,7 +262,7 @@ FAKE_CUDA reigen_fake_cuda_write(uint64_t to, const void* from, size_t bytes, vo
   const std::lock_guard lock(machine.mutex());
   std::string held(static_cast<const char*>(from), bytes);
   machine.Push(machine.StreamOf(stream), [&machine, to, held] {
-    machine.Touch([&] { std::memcpy(reinterpret_cast<void*>(to), held.data(), held.size()); });
+    machine.Touch(-1, [&] { std::memcpy(reinterpret_cast<void*>(to), held.data(), held.size()); });
   });
   return 0;
 }

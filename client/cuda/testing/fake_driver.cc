@@ -17,11 +17,11 @@ Function Find(void* library, const char* symbol) {
 
 }  // namespace
 
-FakeDriver::FakeDriver() {
+FakeDriver::FakeDriver(int device) {
   REIGEN_CHECK(LoadDriver(kDriverLibrary, &api_).ok(), "LD_LIBRARY_PATH has no fake");
   library_ = dlopen(kDriverLibrary, RTLD_NOW);
   CuContext context = nullptr;
-  REIGEN_CHECK(api_.primary_retain(&context, 0) == kCuSuccess);
+  REIGEN_CHECK(api_.primary_retain(&context, device) == kCuSuccess);
   REIGEN_CHECK(api_.push_context(context) == kCuSuccess);
 }
 

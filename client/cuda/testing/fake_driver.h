@@ -12,7 +12,7 @@ namespace reigen::sdk::cuda {
 
 class FakeDriver {
  public:
-  FakeDriver();   // device 0's context is current in this thread
+  explicit FakeDriver(int device = 0);  // its context is current in this thread
   ~FakeDriver();  // no fault is left
   FakeDriver(const FakeDriver&) = delete;
   FakeDriver& operator=(const FakeDriver&) = delete;

@@ -16,6 +16,7 @@ namespace {
 namespace cuda = sdk::cuda;
 
 constexpr int kInvalidImage = 200;
+constexpr int kInvalidHandle = 400;
 constexpr int kNotFound = 500;
 constexpr uint32_t kFatBinary = 0xba55ed50;
 
@@ -101,11 +102,13 @@ FAKE_CUDA cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsig
         block_x > 1024 || block_y != 1 || block_z != 1) {
       return reigen::fake_cuda::kInvalidValue;
     }
+    const int device = machine.StreamOf(stream)->device;
+    if (device != reigen::fake_cuda::contexts.back()) return reigen::fake_cuda::kInvalidHandle;
     const auto* const kernel = static_cast<const Kernel*>(function);
     std::vector<std::max_align_t> argument(kernel->argument_bytes / sizeof(std::max_align_t) + 1);
     std::memcpy(argument.data(), arguments[0], kernel->argument_bytes);
     machine.Push(machine.StreamOf(stream), [=, &machine] {
-      machine.Touch([&] {
+      machine.Touch(device, [&] {
         kernel->run(argument.data(), Grid{.blocks = grid_x, .rows = grid_y, .threads = block_x});
       });
     });

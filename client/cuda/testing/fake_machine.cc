@@ -2,6 +2,8 @@
 
 #include <sys/mman.h>
 
+#include <iterator>
+
 namespace reigen::fake_cuda {
 namespace {
 
@@ -22,7 +24,7 @@ bool Covers(const std::map<uintptr_t, size_t>& ranges, uintptr_t address, size_t
 
 }  // namespace
 
-thread_local int contexts_pushed = 0;
+thread_local std::vector<int> contexts;
 
 // Never destroyed: the process's last calls come late.
 Machine& Machine::Get() {
@@ -39,7 +41,7 @@ int Machine::Enter(const char* symbol, bool needs_context) {
     if (code >= kFirstSticky && code < kAlreadyRegistered) sticky_ = code;
     return code;
   }
-  return needs_context && contexts_pushed == 0 ? kInvalidContext : 0;
+  return needs_context && contexts.empty() ? kInvalidContext : 0;
 }
 
 void Machine::FailOnce(const char* symbol, int code, int skip) {
@@ -61,7 +63,10 @@ int Machine::calls(const std::string& symbol) const {
 
 Stream* Machine::StreamOf(void* handle) {
   const auto number = reinterpret_cast<uintptr_t>(handle);
-  return number <= 2 ? &legacy_ : static_cast<Stream*>(handle);
+  if (number > 2) return static_cast<Stream*>(handle);
+  Stream* const legacy = &legacy_[contexts.empty() ? 0 : contexts.back()];
+  legacy->device = contexts.empty() ? 0 : contexts.back();
+  return legacy;
 }
 
 void Machine::Push(Stream* stream, std::function<void()> work) {
@@ -87,6 +92,7 @@ void* Machine::Allocate(size_t bytes) {
   void* memory = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
   memory_[reinterpret_cast<uintptr_t>(memory)] = bytes;
+  device_of_[reinterpret_cast<uintptr_t>(memory)] = contexts.back();
   return memory;
 }
 
@@ -117,15 +123,20 @@ bool Machine::OnDevice(uint64_t address, size_t bytes) const {
   return Covers(memory_, address, bytes);
 }
 
-void Machine::Touch(const std::function<void()>& work) {
+int Machine::DeviceOf(uint64_t address) const {
+  return std::prev(device_of_.upper_bound(address))->second;
+}
+
+void Machine::Touch(int device, const std::function<void()>& work) {
   const auto protect = [&](int how) {
     for (const auto& [address, bytes] : memory_) {
+      if (device >= 0 && device_of_.at(address) != device) continue;
       mprotect(reinterpret_cast<void*>(address), bytes, how);
     }
   };
-  if (touching_++ == 0) protect(PROT_READ | PROT_WRITE);
+  protect(PROT_READ | PROT_WRITE);
   work();
-  if (--touching_ == 0) protect(PROT_NONE);
+  protect(PROT_NONE);
 }
 
 }  // namespace reigen::fake_cuda

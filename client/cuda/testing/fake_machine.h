@@ -1,6 +1,7 @@
-// The state of the fake CUDA: memory of a GPU that is host memory nobody may touch
-// from outside, and streams whose work is done as late as possible: when somebody
-// waits for it. So a wait that was left out is a wrong result, every time.
+// The state of the fake CUDA: memory of GPUs that is host memory nobody may touch
+// from outside, nor one GPU's kernels that of another, and streams whose work is done as
+// late as possible: when somebody waits for it. So a wait that was left out is a wrong
+// result, every time.
 //
 // Threads: any; one lock around every call.
 #ifndef REIGEN_CLIENT_CUDA_TESTING_FAKE_MACHINE_H_
@@ -19,14 +20,20 @@
 namespace reigen::fake_cuda {
 
 struct Stream {
+  int device = 0;
   std::vector<std::function<void()>> work;
   size_t done = 0;
 };
 
 struct Event {
+  int device = 0;
   Stream* stream = nullptr;  // null: not recorded
   size_t position = 0;
 };
+
+inline constexpr int kMaxDevices = 8;
+// The devices whose contexts this thread has pushed.
+extern thread_local std::vector<int> contexts;
 
 class Machine {
  public:
@@ -44,7 +51,7 @@ class Machine {
   // Those that nobody destroys are the machine's, as a real driver's are.
   std::map<void*, std::unique_ptr<Stream>>& streams() { return streams_; }
   std::map<void*, std::unique_ptr<Event>>& events() { return events_; }
-  Stream* StreamOf(void* handle);
+  Stream* StreamOf(void* handle);  // the default one is the current device's
   void Push(Stream* stream, std::function<void()> work);
   void RunTo(Stream* stream, size_t position);
   // What asking about an event or stream gives: at first that it is not ready.
@@ -57,8 +64,9 @@ class Machine {
   bool Registered(const void* memory) const;
   size_t registered() const { return registered_.size(); }
   bool OnDevice(uint64_t address, size_t bytes) const;
-  // Device memory may be touched while it runs.
-  void Touch(const std::function<void()>& work);
+  int DeviceOf(uint64_t address) const;  // requires OnDevice
+  // Memory of the device may be touched while it runs; -1: of every one.
+  void Touch(int device, const std::function<void()>& work);
 
  private:
   std::recursive_mutex mutex_;
@@ -69,12 +77,12 @@ class Machine {
   bool hangs_ = false;
   std::map<std::string, int> calls_;
   std::set<void*> asked_;
-  Stream legacy_;
+  Stream legacy_[kMaxDevices];
   std::map<void*, std::unique_ptr<Stream>> streams_;
   std::map<void*, std::unique_ptr<Event>> events_;
   std::map<uintptr_t, size_t> memory_;
+  std::map<uintptr_t, int> device_of_;  // of each entry of memory_
   std::map<uintptr_t, size_t> registered_;
-  int touching_ = 0;
 };
 
 }  // namespace reigen::fake_cuda

@@ -51,6 +51,9 @@ def check_more(rank, size):
     reigen.allreduce_(mine, op=reigen.Sum, name="t")
     expected = rows.T * size if rank == 0 else rows * size
     assert np.array_equal(mine.values(), expected), "strided"
+    packed = fake_gpu.DlpackArray(values + 1, stream)
+    assert reigen.allreduce_(packed, op=reigen.Sum, name="dlpack") is packed
+    assert np.array_equal(packed.values(), np.full((4, 6), total + size)), "dlpack"
     # Many at once, in flight together.
     many = [fake_gpu.Array(np.full(n + 1, rank, "int32"), stream) for n in range(50)]
     handles = [

@@ -85,6 +85,58 @@ class Array:
         return get(self.pointer, self.stored, self.dtype, self.stream)
 
 
+class _Tensor(ctypes.Structure):
+    """DLTensor and the rest of a DLManagedTensor"""
+
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+        ("manager", ctypes.c_void_p),
+        ("deleter", ctypes.c_void_p),
+    ]
+
+
+class DlpackArray:
+    """A float32 array that knows DLPack alone."""
+
+    CUDA = 2
+
+    def __init__(self, values, stream):
+        self.array = Array(values, stream)
+
+    def __dlpack_device__(self):
+        return self.CUDA, 0
+
+    def __dlpack__(self, stream):
+        """The values are to be ready on that stream: 1 is the legacy one."""
+        event = ctypes.c_void_p()
+        call(cuda.cuEventCreate(ctypes.byref(event), 0))
+        call(cuda.cuEventRecord(event, self.array.stream))
+        call(cuda.cuStreamWaitEvent(stream, event, 0))
+        shape = self.array.shape
+        self.shape = (ctypes.c_int64 * len(shape))(*shape)
+        self.tensor = _Tensor(
+            data=self.array.pointer, device_type=self.CUDA, ndim=len(shape), code=2, bits=32,
+            lanes=1, shape=self.shape,
+        )
+        new = ctypes.pythonapi.PyCapsule_New
+        new.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        new.restype = ctypes.py_object
+        return new(ctypes.addressof(self.tensor), b"dltensor", None)
+
+    def values(self):
+        """As the legacy stream sees them."""
+        return get(self.array.pointer, self.array.shape, self.array.dtype, 1)
+
+
 def empty_like(array):
     return Array(np.zeros(array.shape, array.dtype), array.stream)
 

@@ -1,0 +1,63 @@
+// Goal: what driver_api.h writes down of CUDA's driver is what the toolkit's header says.
+#include "client/cuda/driver_api.h"
+
+#include <gtest/gtest.h>
+
+#ifdef REIGEN_CUDA_HEADERS
+
+#include <cuda.h>
+
+#include <array>
+#include <cstddef>
+#include <type_traits>
+
+namespace reigen::sdk::cuda {
+namespace {
+
+struct Parameter {
+  size_t bytes;
+  bool pointer;
+  bool operator==(const Parameter&) const = default;
+};
+
+template <typename Function>
+struct Signature;
+template <typename R, typename... Parameters>
+struct Signature<R (*)(Parameters...)> {
+  static constexpr std::array<Parameter, sizeof...(Parameters) + 1> kValue = {
+      Parameter{sizeof(R), false}, Parameter{sizeof(Parameters), std::is_pointer_v<Parameters>}...};
+};
+
+template <typename Ours, typename Theirs>
+constexpr bool IsSame() {
+  return Signature<Ours>::kValue == Signature<Theirs>::kValue;
+}
+
+TEST(DriverApiTest, FunctionsAreCalledAsTheToolkitDeclaresThem) {
+#define REIGEN_CUDA_SAME(member, symbol, parameters) \
+  EXPECT_TRUE((IsSame<decltype(DriverApi::member), decltype(&symbol)>())) << #symbol;
+  REIGEN_CUDA_FUNCTIONS(REIGEN_CUDA_SAME)
+#undef REIGEN_CUDA_SAME
+}
+
+TEST(DriverApiTest, NumbersAreTheToolkits) {
+  EXPECT_EQ(kCuSuccess, CUDA_SUCCESS);
+  EXPECT_EQ(kCuInvalidValue, CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(kCuDeinitialized, CUDA_ERROR_DEINITIALIZED);
+  EXPECT_EQ(kCuNoDevice, CUDA_ERROR_NO_DEVICE);
+  EXPECT_EQ(kCuNotReady, CUDA_ERROR_NOT_READY);
+  EXPECT_EQ(kCuIllegalAddress, CUDA_ERROR_ILLEGAL_ADDRESS);
+  EXPECT_EQ(kCuStreamNonBlocking, unsigned{CU_STREAM_NON_BLOCKING});
+  EXPECT_EQ(kCuEventDisableTiming, unsigned{CU_EVENT_DISABLE_TIMING});
+  EXPECT_EQ(kCuHostRegisterPortable, unsigned{CU_MEMHOSTREGISTER_PORTABLE});
+  EXPECT_EQ(kCuPointerDeviceOrdinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
+}
+
+}  // namespace
+}  // namespace reigen::sdk::cuda
+
+#else
+
+TEST(DriverApiTest, FunctionsAndNumbersAreTheToolkits) { GTEST_SKIP() << "no cuda.h here"; }
+
+#endif  // REIGEN_CUDA_HEADERS
