@@ -77,9 +77,9 @@ CLI::App& AddDoctor(CLI::App* app, reigen::ctl::DoctorOptions* o) {
                     "The job's transport: auto, tcp, rdma (then no RDMA is a problem)")
       ->capture_default_str()
       ->check(CLI::IsMember({"auto", "tcp", "rdma"}));
-  doctor.add_option("--rdma-devices", o->wishes.rdma_devices, "The job's RDMA devices")
+  doctor.add_option("--rdma-devices", o->wishes.rdma.devices, "The job's RDMA devices")
       ->delimiter(',');
-  doctor.add_option("--rdma-gid-index", o->wishes.rdma_gid_index, "The job's GID")
+  doctor.add_option("--rdma-gid-index", o->wishes.rdma.gid_index, "The job's GID")
       ->check(CLI::Range(0, 255));
   return doctor;
 }

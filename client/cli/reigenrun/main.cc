@@ -2,7 +2,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -12,6 +11,7 @@
 
 #include "client/cli/reigenrun/binaries.h"
 #include "client/cli/reigenrun/check_build.h"
+#include "client/cli/reigenrun/hostfile.h"
 #include "client/cli/reigenrun/job_options.h"
 #include "client/cli/reigenrun/launcher.h"
 #include "client/cli/reigenrun/options.h"
@@ -30,23 +30,6 @@ namespace {
 constexpr int kUsageCode = 2;
 constexpr size_t kJobNameBytes = 6;
 constexpr size_t kSecretBytes = 32;
-// The most hosts there may be, with names as long as DNS has.
-constexpr size_t kMaxHostfileBytes = size_t{4} << 20;
-
-StatusOr<std::string> ReadFile(const std::string& path) {
-  std::string text;
-  if (path.empty()) return text;
-  UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.valid()) return ErrnoStatus(StatusCode::kInvalidArgument, path);
-  char data[4096];
-  ssize_t n;
-  while ((n = read(file.get(), data, sizeof data)) != 0) {
-    if (n > 0) text.append(data, static_cast<size_t>(n));
-    if (n < 0 && errno != EINTR) return ErrnoStatus(StatusCode::kInvalidArgument, path);
-    if (text.size() > kMaxHostfileBytes) return InvalidArgument(path + " is no hostfile: too long");
-  }
-  return text;
-}
 
 std::string CurrentFolder() {
   const std::unique_ptr<char, void (*)(void*)> folder(getcwd(nullptr, 0), &std::free);
@@ -79,7 +62,10 @@ StatusOr<int> RunJob(const Options& options) {
                           FindProgramOfOurs(own_path, bin, "reigen-worker", "worker"));
   REIGEN_ASSIGN_OR_RETURN(const std::string coordinator_path,
                           FindProgramOfOurs(own_path, bin, "reigen-coordinator", "coordinator"));
-  REIGEN_ASSIGN_OR_RETURN(const std::string hostfile_text, ReadFile(options.hostfile));
+  std::string hostfile_text;
+  if (!options.hostfile.empty()) {
+    REIGEN_ASSIGN_OR_RETURN(hostfile_text, ReadHostfile(options.hostfile));
+  }
   REIGEN_ASSIGN_OR_RETURN(Plan plan, MakePlan(options, hostfile_text, around));
   REIGEN_ASSIGN_OR_RETURN(const double scale, ParseTimeoutScale(FindVariable(
                                                   around.environment, "REIGEN_TIMEOUT_SCALE")));

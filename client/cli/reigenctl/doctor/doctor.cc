@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <fstream>
-#include <iterator>
+#include <cstdlib>
 #include <optional>
 #include <utility>
 
@@ -13,11 +12,13 @@
 #include "client/cli/reigenctl/doctor/gather.h"
 #include "client/cli/reigenctl/doctor/phrases.h"
 #include "client/cli/reigenrun/binaries.h"
+#include "client/cli/reigenrun/hostfile.h"
 #include "client/cli/reigenrun/hosts.h"
 #include "client/cli/reigenrun/rsh.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/interfaces.h"
 #include "runtime/probe/facts.h"
+#include "runtime/transport/rdma/variables.h"
 
 namespace reigen::ctl {
 namespace {
@@ -34,9 +35,9 @@ std::vector<std::string> RemoteWords(const DoctorOptions& options, const std::st
     if (!value.empty()) words.insert(words.end(), {option, value});
   };
   add("--network-interface", Join(wishes.networks, ","));
-  add("--rdma-devices", Join(wishes.rdma_devices, ","));
+  add("--rdma-devices", Join(wishes.rdma.devices, ","));
   add("--rdma-gid-index",
-      wishes.rdma_gid_index < 0 ? "" : std::to_string(wishes.rdma_gid_index));
+      wishes.rdma.gid_index < 0 ? "" : std::to_string(wishes.rdma.gid_index));
   return words;
 }
 
@@ -54,9 +55,7 @@ StatusOr<std::vector<Place>> FindPlaces(const DoctorOptions& options) {
   if (options.hosts.empty() && options.hostfile.empty()) return std::vector<Place>{Place{}};
   std::string text;
   if (!options.hostfile.empty()) {
-    std::ifstream file(options.hostfile, std::ios::binary);
-    text.assign(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
-    if (!file) return ErrnoStatus(StatusCode::kInvalidArgument, options.hostfile);
+    REIGEN_ASSIGN_OR_RETURN(text, run::ReadHostfile(options.hostfile));
   }
   REIGEN_ASSIGN_OR_RETURN(const std::vector<InterfaceAddress> interfaces,
                           ListInterfaceAddresses());
@@ -67,8 +66,16 @@ StatusOr<std::vector<Place>> FindPlaces(const DoctorOptions& options) {
 
 HostAnswer LookHere(const DoctorOptions& options, const probe::HostFacts& facts,
                     const std::string& host) {
+  Wishes wishes = options.wishes;
+  const Status read = transport::rdma::ReadWish(
+      [](const std::string& name) -> std::optional<std::string> {
+        const char* const value = std::getenv(name.c_str());
+        return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+      },
+      &wishes.rdma);
+  wishes.variable_error = Message(read);
   HostAnswer answer;
-  answer.report = Examine(facts, options.wishes);
+  answer.report = Examine(facts, wishes);
   if (!host.empty()) answer.report.host = host;
   answer.host = answer.report.host;
   answer.json = ReportJson(answer.report, FactsJson(facts));

@@ -21,7 +21,7 @@ TEST(DoctorTest, HostsOfTheListAreAskedAsReigenrunWould) {
   options.hosts = "anna:2,bert:4";
   options.rsh = "on {host} {command}";
   options.wishes.networks = {"eth0", "10.0.0.0/8"};
-  options.wishes.rdma_gid_index = 3;
+  options.wishes.rdma.gid_index = 3;
   const auto places = Plan(options);
   ASSERT_TRUE(places.ok()) << Message(places.status());
   ASSERT_EQ(places->size(), 2u);

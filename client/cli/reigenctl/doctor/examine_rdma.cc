@@ -129,7 +129,7 @@ bool Takes(const rdma::Choice& choice, const std::string& device, int port) {
 
 // No device at all, which is broken only if somebody counts on one.
 void AddAbsent(const probe::RdmaFacts& facts, const Wishes& wishes, Report* report) {
-  const bool wanted = wishes.transport == "rdma" || !wishes.rdma_devices.empty();
+  const bool wanted = wishes.transport == "rdma" || !wishes.rdma.devices.empty();
   Finding finding = Rdma(Level::kNote, "devices", "there is no RDMA device");
   if (!facts.list_error.empty()) finding.text += " (" + facts.list_error + ")";
   if (wanted) {
@@ -146,9 +146,7 @@ void AddAbsent(const probe::RdmaFacts& facts, const Wishes& wishes, Report* repo
 
 // Adds what a host with devices has.
 void AddDevices(const probe::RdmaFacts& facts, const Wishes& wishes, Report* report) {
-  rdma::Wish wish;
-  wish.devices = wishes.rdma_devices;
-  wish.gid_index = wishes.rdma_gid_index;
+  rdma::Wish wish = wishes.rdma;
   wish.networks = report->addresses;
   const StatusOr<rdma::Choice> choice = rdma::ChooseRails(Candidates(facts), wish);
   for (const probe::RdmaDeviceFacts& device : facts.devices) {
@@ -198,6 +196,10 @@ void AddDevices(const probe::RdmaFacts& facts, const Wishes& wishes, Report* rep
 
 void ExamineRdma(const probe::RdmaFacts& facts, const Wishes& wishes, Report* report) {
   report->transport = "tcp";
+  if (!wishes.variable_error.empty()) {
+    report->findings.push_back(Rdma(Level::kProblem, "variables", wishes.variable_error,
+                                    "correct or unset it in this host's environment"));
+  }
   if (facts.devices.empty()) return AddAbsent(facts, wishes, report);
   AddDevices(facts, wishes, report);
   if (wishes.transport != "tcp") return;

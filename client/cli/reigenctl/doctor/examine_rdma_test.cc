@@ -83,10 +83,20 @@ const Case kCases[] = {
     {"small MTU", [](auto& f, auto&) { f.devices[0].info.ports[0].active_mtu_bytes = 1024; },
      "mlx5_0:1", Level::kNote, "MTU 1024", "mtu 9000", "rdma"},
     {"the device that was asked for is not there",
-     [](auto&, auto& w) { w.rdma_devices = {"mlx5_7"}; }, "between hosts", Level::kProblem,
+     [](auto&, auto& w) { w.rdma.devices = {"mlx5_7"}; }, "between hosts", Level::kProblem,
      "there is no RDMA device mlx5_7 (there are: mlx5_0)", "--transport tcp", "tcp"},
-    {"the GID that was asked for", [](auto&, auto& w) { w.rdma_gid_index = 2; }, "between hosts",
+    {"the GID that was asked for", [](auto&, auto& w) { w.rdma.gid_index = 2; }, "between hosts",
      Level::kOk, "gid 2 10.0.0.1 (RoCE v1", "", "rdma"},
+    {"a path MTU that the port cannot", [](auto& f, auto& w) {
+       f.devices[0].info.ports[0].active_mtu_bytes = 1024;
+       w.rdma.mtu_bytes = 2048;
+     },
+     "between hosts", Level::kProblem, "2048", "--transport tcp", "tcp"},
+    {"a partition that it is not in", [](auto&, auto& w) { w.rdma.pkey = 0x8005; },
+     "between hosts", Level::kProblem, "PKey 0x8005", "--transport tcp", "tcp"},
+    {"a variable that makes no sense",
+     [](auto&, auto& w) { w.variable_error = "REIGEN_RDMA_MTU: \"big\" is not a number"; },
+     "variables", Level::kProblem, "REIGEN_RDMA_MTU", "unset it", "rdma"},
     {"nobody asks for it", [](auto&, auto& w) { w.transport = "tcp"; }, "between hosts",
      Level::kOk, "not used: --transport tcp", "", "tcp"},
     {"nobody asks for a broken one",

@@ -8,6 +8,7 @@
 
 #include "runtime/gpudirect/distance.h"
 #include "runtime/gpudirect/mode.h"
+#include "runtime/transport/rdma/choice.h"
 
 namespace reigen::ctl {
 
@@ -29,8 +30,8 @@ struct Finding {
 struct Wishes {
   std::vector<std::string> networks;      // --network-interface
   std::string transport = "auto";         // --transport
-  std::vector<std::string> rdma_devices;  // --rdma-devices
-  int rdma_gid_index = -1;                // --rdma-gid-index
+  transport::rdma::Wish rdma;             // --rdma-devices, REIGEN_RDMA_MTU; no networks
+  std::string variable_error;             // a REIGEN_RDMA_* that makes no sense
   uint64_t locked_bytes = 0;              // memory that RDMA has to lock
 };
 
