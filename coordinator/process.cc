@@ -173,7 +173,8 @@ std::vector<Event> Process::LauncherEvents() {
   if (launcher_gone_) return events;
   const Status status = TakeFrames(events);
   if (!status.ok()) {
-    REIGEN_WARN("the launcher is gone: {}", Message(status));
+    // After the end it is the order to go.
+    if (!coordinator_->ended_at()) REIGEN_WARN("the launcher is gone: {}", Message(status));
     launcher_gone_ = true;
     events.push_back(LauncherGone{});
   }

@@ -82,6 +82,7 @@ class LostDaemonTest(unittest.TestCase):
             self.assertLess(time.monotonic() - begin,
                             3 + job.END_SECONDS + job.SLACK_SECONDS)
             self.assertRegex(running.errors(), "reigenrun: " + words)
+            self.assertNotIn("the launcher is gone", running.errors())
             running.check_nothing_left(self)
 
     def test_a_killed_worker(self):

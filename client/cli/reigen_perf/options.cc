@@ -157,6 +157,15 @@ std::optional<Options> ParseOptions(int argc, char** argv, int* exit_code) {
   }
   if (options.operations.empty()) options.operations.push_back(kOperations[0]);
   if (options.dtypes.empty()) options.dtypes.push_back(REIGEN_FLOAT32);
+  const auto measured = [&](const Operation& operation) {
+    return std::any_of(options.dtypes.begin(), options.dtypes.end(),
+                       [&](reigen_dtype dtype) { return IsSupported(operation, dtype); });
+  };
+  if (std::none_of(options.operations.begin(), options.operations.end(), measured)) {
+    std::fprintf(stderr, "reigen-perf: no such operation: bool has no average\n");
+    *exit_code = 2;
+    return std::nullopt;
+  }
   *exit_code = 0;
   return options;
 }

@@ -60,6 +60,7 @@ TEST(OptionsTest, MistakesAreRefused) {
   EXPECT_FALSE(Parse({"--tensors", "4KiB"}).has_value());
   EXPECT_FALSE(Parse({"--memory", "disk"}).has_value());
   EXPECT_FALSE(Parse({"--iters", "0"}).has_value());
+  EXPECT_FALSE(Parse({"--op", "average", "--dtype", "bool"}).has_value());
 }
 
 }  // namespace

@@ -61,6 +61,16 @@ TEST_F(JobWatchTest, AFailedRanksCodeComesFromTheCoordinatorAndLaterLossesChange
   EXPECT_EQ(watch_.verdict().rank(), 2);
 }
 
+TEST_F(JobWatchTest, OfSeveralCausesThatTheCoordinatorDidNotAnswerTheFirstCounts) {
+  BothReady();
+  watch_.OnHostLost(0, "the worker has stopped", "", now_);
+  watch_.OnHostLost(1, "the worker ended", "", now_);
+  watch_.OnSignal(2, now_);
+  watch_.OnCoordinatorClosed("signal 9", "", now_);
+  EXPECT_EQ(watch_.verdict().code(), 71);
+  EXPECT_NE(watch_.verdict().reason().find("host a"), std::string::npos);
+}
+
 TEST_F(JobWatchTest, AHostThatIsNotUpIsStoppedAtOnceByAFailure) {
   watch_.OnHostReady(0);
   const Actions actions = watch_.OnVerdict(Verdict(127, "rank 0 did not start"), now_);

@@ -24,10 +24,35 @@ def expect_disagreement(start, *parts):
     assert total[0] == hvd.size()
 
 
+def disagree_after_agreement(odd):
+    """Each field, under a name that has been agreed on ten times; and again after that."""
+    def reduce(count=4, dtype=torch.float32, group=1, **options):
+        tensors = [torch.ones(count, dtype=dtype)] * group
+        return hvd.grouped_allreduce(tensors, name="known", **options)
+
+    fields = {
+        "shape": {"count": 5}, "dtype": {"dtype": torch.float64}, "op": {"op": hvd.Max},
+        "prescale": {"prescale_factor": 2.0}, "postscale": {"postscale_factor": 2.0},
+        "number of tensors": {"group": 2},
+    }
+    for field, change in fields.items():
+        for _ in range(2):
+            for _ in range(10):
+                assert reduce()[0][0] == 1.0
+            expect_disagreement(lambda: reduce(**(change if odd else {})), "known", field)
+    for _ in range(10):
+        hvd.broadcast(torch.ones(4), 0, name="known")
+    expect_disagreement(lambda: hvd.broadcast(torch.ones(4), int(odd), name="known"), "root")
+    for step in range(3):
+        hvd.allreduce(torch.ones(4), name="one name")
+    assert hvd.broadcast(torch.full((4,), float(hvd.rank())), 1, name="one name")[0] == 1.0
+
+
 def main():
     hvd.init()
     rank, size = hvd.rank(), hvd.size()
     odd = rank == size - 1
+    disagree_after_agreement(odd)
     expect_disagreement(
         lambda: hvd.allreduce(torch.ones(4, 3 if odd else 2), name="shape"),
         "allreduce.shape", "shape", "[4,2]", "[4,3]", str(size - 1),
