@@ -22,14 +22,30 @@ struct alignas(16) Wide {
   uint64_t high;
 };
 
-// One access of the GPU's. Both addresses are aligned for T.
+// One access of the GPU's. The address is aligned for T.
+template <typename T>
+REIGEN_HOST_DEVICE T Load(uint64_t from) {
+#ifdef __CUDA_ARCH__
+  return *reinterpret_cast<const T*>(from);
+#else
+  T value;
+  std::memcpy(&value, reinterpret_cast<const void*>(from), sizeof value);
+  return value;
+#endif
+}
+
+template <typename T>
+REIGEN_HOST_DEVICE void Store(uint64_t to, const T& value) {
+#ifdef __CUDA_ARCH__
+  *reinterpret_cast<T*>(to) = value;
+#else
+  std::memcpy(reinterpret_cast<void*>(to), &value, sizeof value);
+#endif
+}
+
 template <typename T>
 REIGEN_HOST_DEVICE void Move(uint64_t to, uint64_t from) {
-#ifdef __CUDA_ARCH__
-  *reinterpret_cast<T*>(to) = *reinterpret_cast<const T*>(from);
-#else
-  std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), sizeof(T));
-#endif
+  Store(to, Load<T>(from));
 }
 
 }  // namespace reigen::sdk::cuda

@@ -126,6 +126,7 @@ REIGEN_HOST_DEVICE inline void MoveItemSlot(const StridedBatch& batch, const Str
 // The first item from `low` on that ends after `offset`.
 template <typename Batch>
 REIGEN_HOST_DEVICE uint32_t ItemAt(const Batch& batch, uint32_t low, uint32_t offset) {
+  if (offset < batch.items[low].packed + batch.items[low].bytes) return low;
   uint32_t high = batch.item_count;
   while (low < high) {
     const uint32_t middle = low + (high - low) / 2;
@@ -139,17 +140,49 @@ REIGEN_HOST_DEVICE uint32_t ItemAt(const Batch& batch, uint32_t low, uint32_t of
   return low;
 }
 
+// A whole tile of one aligned tensor, all loads of a thread at once: what most of the
+// bytes are. False: it is none.
+REIGEN_HOST_DEVICE inline bool MoveTile(const PackBatch& batch, const PackItem& item,
+                                        uint32_t begin, uint32_t thread) {
+  const uint64_t tensor = item.tensor + (begin - item.packed);
+  if (begin < item.packed || item.packed + item.bytes - begin < kPackTileBytes ||
+      tensor % sizeof(Wide) != 0) {
+    return false;
+  }
+  constexpr uint32_t kSlots = kPackTileBytes / kPackThreads / kPackSlotBytes;
+  const uint64_t packed = batch.range + begin;
+  const uint64_t from = batch.to_tensors != 0 ? packed : tensor;
+  const uint64_t to = batch.to_tensors != 0 ? tensor : packed;
+  Wide slots[kSlots];
+  REIGEN_UNROLL
+  for (uint32_t n = 0; n < kSlots; ++n) {
+    slots[n] = Load<Wide>(from + (n * kPackThreads + thread) * kPackSlotBytes);
+  }
+  REIGEN_UNROLL
+  for (uint32_t n = 0; n < kSlots; ++n) {
+    Store(to + (n * kPackThreads + thread) * kPackSlotBytes, slots[n]);
+  }
+  return true;
+}
+
+REIGEN_HOST_DEVICE inline bool MoveTile(const StridedBatch&, const StridedItem&, uint32_t,
+                                        uint32_t) {
+  return false;
+}
+
 }  // namespace pack
 
 // What one thread of a launch of PackBlocks(batch) x kPackThreads does.
 template <typename Batch>
 REIGEN_HOST_DEVICE void PackThread(const Batch& batch, uint32_t block, uint32_t thread) {
   const uint32_t begin = batch.items[0].packed + block * kPackTileBytes;
-  const uint32_t first = pack::ItemAt(batch, 0, begin);  // the same for the whole block
+  uint32_t index = pack::ItemAt(batch, 0, begin);  // the same for the whole block
+  if (index == batch.item_count) return;
+  if (pack::MoveTile(batch, batch.items[index], begin, thread)) return;
   for (uint32_t at = thread * kPackSlotBytes; at < kPackTileBytes;
        at += kPackThreads * kPackSlotBytes) {
     const uint32_t slot = begin + at;
-    const uint32_t index = pack::ItemAt(batch, first, slot);
+    index = pack::ItemAt(batch, index, slot);
     if (index == batch.item_count) return;
     const auto& item = batch.items[index];
     if (item.packed > slot) continue;  // a gap

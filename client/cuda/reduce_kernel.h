@@ -141,54 +141,39 @@ REIGEN_HOST_DEVICE T Scaled(T v, double scale) {
   }
 }
 
-// N elements of 16 bytes or more as the GPU likes it; one as it is.
+// N elements, which are 16 bytes or one.
+template <typename T, int N>
+struct alignas(N * sizeof(T)) Elements {
+  T at[N];
+};
+
 template <int N, typename T>
-REIGEN_HOST_DEVICE void MoveRow(T* to, const T* from) {
-  const auto target = reinterpret_cast<uintptr_t>(to);
-  const auto source = reinterpret_cast<uintptr_t>(from);
-  if constexpr (N * sizeof(T) % sizeof(Wide) == 0) {
+REIGEN_HOST_DEVICE Elements<T, N> LoadElements(const void* memory, uint64_t i) {
+  return Load<Elements<T, N>>(reinterpret_cast<uintptr_t>(memory) + i * sizeof(T));
+}
+
+// What is added up, in memory as it is: only between hosts, of halves.
+template <int N, typename T>
+REIGEN_HOST_DEVICE void LoadWide(const void* memory, uint64_t i, T (&out)[N]) {
+  constexpr int kPart = N > 4 ? 4 : N;
+  REIGEN_UNROLL
+  for (int part = 0; part < N / kPart; ++part) {
+    const auto row = LoadElements<kPart, T>(memory, i + part * kPart);
     REIGEN_UNROLL
-    for (size_t at = 0; at < N * sizeof(T); at += sizeof(Wide)) Move<Wide>(target + at, source + at);
-  } else {
-    REIGEN_UNROLL
-    for (size_t at = 0; at < N * sizeof(T); at += sizeof(T)) Move<T>(target + at, source + at);
+    for (int n = 0; n < kPart; ++n) out[part * kPart + n] = row.at[n];
   }
 }
 
-// N elements from memory, each as what is added up.
-template <typename Type, int N>
-REIGEN_HOST_DEVICE void LoadRow(const void* memory, uint64_t i, bool wide,
-                                typename Type::Accumulator (&out)[N]) {
-  using Storage = typename Type::Storage;
-  using T = typename Type::Accumulator;
-  if (sizeof(T) > sizeof(Storage) && wide) {
-    alignas(16) T row[N];
-    MoveRow<N>(row, static_cast<const T*>(memory) + i);
-    REIGEN_UNROLL
-    for (int n = 0; n < N; ++n) out[n] = row[n];
-    return;
-  }
-  alignas(16) Storage row[N];
-  MoveRow<N>(row, static_cast<const Storage*>(memory) + i);
+template <int N, typename T>
+REIGEN_HOST_DEVICE void StoreWide(const T (&values)[N], uint64_t i, void* memory) {
+  constexpr int kPart = N > 4 ? 4 : N;
   REIGEN_UNROLL
-  for (int n = 0; n < N; ++n) out[n] = Type::Load(row[n]);
-}
-
-template <typename Type, int N>
-REIGEN_HOST_DEVICE void StoreRow(const typename Type::Accumulator (&values)[N], uint64_t i,
-                                 bool wide, void* memory) {
-  using Storage = typename Type::Storage;
-  using T = typename Type::Accumulator;
-  if (sizeof(T) > sizeof(Storage) && wide) {
-    alignas(16) T row[N];
+  for (int part = 0; part < N / kPart; ++part) {
+    Elements<T, kPart> row;
     REIGEN_UNROLL
-    for (int n = 0; n < N; ++n) row[n] = values[n];
-    return MoveRow<N>(static_cast<T*>(memory) + i, row);
+    for (int n = 0; n < kPart; ++n) row.at[n] = values[part * kPart + n];
+    Store(reinterpret_cast<uintptr_t>(memory) + (i + part * kPart) * sizeof(T), row);
   }
-  alignas(16) Storage row[N];
-  REIGEN_UNROLL
-  for (int n = 0; n < N; ++n) row[n] = Type::Store(values[n]);
-  MoveRow<N>(static_cast<Storage*>(memory) + i, row);
 }
 
 template <typename T>
@@ -205,22 +190,44 @@ REIGEN_HOST_DEVICE T Finished(const ReduceBatch& batch, T sum) {
   return sum;
 }
 
+// Adds the inputs k to k + Inputs - 1, all of them loaded before the first is added.
+template <typename Type, int N, int Inputs>
+REIGEN_HOST_DEVICE void AddInputs(const ReduceBatch& batch, const ReduceItem& item, uint64_t i,
+                                  uint32_t k, typename Type::Accumulator (&sum)[N]) {
+  Elements<typename Type::Storage, N> rows[Inputs];
+  REIGEN_UNROLL
+  for (int j = 0; j < Inputs; ++j) {
+    rows[j] = LoadElements<N, typename Type::Storage>(item.inputs[k + j], i);
+  }
+  REIGEN_UNROLL
+  for (int j = 0; j < Inputs; ++j) {
+    REIGEN_UNROLL
+    for (int n = 0; n < N; ++n) {
+      const auto v = Scaled(Type::Load(rows[j].at[n]), batch.prescale);
+      sum[n] = k + j == 0 ? v : Combined<Type>(batch.combine, sum[n], v);
+    }
+  }
+}
+
 // The elements i to i + N - 1.
 template <typename Type, int N>
 REIGEN_HOST_DEVICE void ReduceRow(const ReduceBatch& batch, const ReduceItem& item, uint64_t i) {
+  using Storage = typename Type::Storage;
   using T = typename Type::Accumulator;
+  constexpr bool kHalf = sizeof(T) > sizeof(Storage);
   T sum[N] = {};
-  T next[N] = {};
-  for (uint32_t k = 0; k < batch.input_count; ++k) {
-    LoadRow<Type, N>(item.inputs[k], i, false, next);
-    REIGEN_UNROLL
-    for (int n = 0; n < N; ++n) {
-      const T v = Scaled(next[n], batch.prescale);
-      sum[n] = k == 0 ? v : Combined<Type>(batch.combine, sum[n], v);
-    }
-  }
+  uint32_t k = 0;
+  for (; k + 4 <= batch.input_count; k += 4) AddInputs<Type, N, 4>(batch, item, i, k, sum);
+  for (; k < batch.input_count; ++k) AddInputs<Type, N, 1>(batch, item, i, k, sum);
   if (item.received != nullptr) {
-    LoadRow<Type, N>(item.received, i, batch.received_wide, next);
+    T next[N];
+    if (kHalf && batch.received_wide) {
+      LoadWide(item.received, i, next);
+    } else {
+      const auto row = LoadElements<N, Storage>(item.received, i);
+      REIGEN_UNROLL
+      for (int n = 0; n < N; ++n) next[n] = Type::Load(row.at[n]);
+    }
     REIGEN_UNROLL
     for (int n = 0; n < N; ++n) {
       sum[n] = batch.input_count == 0 ? next[n] : Combined<Type>(batch.combine, next[n], sum[n]);
@@ -228,7 +235,11 @@ REIGEN_HOST_DEVICE void ReduceRow(const ReduceBatch& batch, const ReduceItem& it
   }
   REIGEN_UNROLL
   for (int n = 0; n < N; ++n) sum[n] = Finished(batch, sum[n]);
-  StoreRow<Type, N>(sum, i, batch.out_wide, item.out);
+  if (kHalf && batch.out_wide) return StoreWide(sum, i, item.out);
+  Elements<Storage, N> row;
+  REIGEN_UNROLL
+  for (int n = 0; n < N; ++n) row.at[n] = Type::Store(sum[n]);
+  Store(reinterpret_cast<uintptr_t>(item.out) + i * sizeof(Storage), row);
 }
 
 REIGEN_HOST_DEVICE inline bool IsWideAligned(const ReduceBatch& batch, const ReduceItem& item) {
