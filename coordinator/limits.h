@@ -41,6 +41,8 @@ inline constexpr size_t kEntriesMessageBytes = size_t{1} << 20;
 inline constexpr int kMaxWaitingPerHost = 4096;
 // Lines of a stall report; the rest is counted.
 inline constexpr size_t kMaxStallLines = 100;
+// Of the table of links between hosts; the rest is counted.
+inline constexpr size_t kMaxLinkLines = 28;  // eight hosts
 // Of a text that goes into trainers' errors.
 inline constexpr size_t kMaxReasonBytes = local::kMaxErrorBytes - 256;
 

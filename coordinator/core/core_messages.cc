@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "coordinator/core/core.h"
+#include "coordinator/core/link_table.h"
 #include "runtime/base/check.h"
 
 namespace reigen::coordinator {
@@ -66,6 +67,11 @@ reigen::Status CoordinatorCore::HandleAttached(int host, const control::Attached
   REIGEN_RETURN_IF_ERROR(membership_.Attach(host, attached, now));
   Log(false, membership_.HostText(host) + ": worker " + std::to_string(attached.pid()) +
                  " attached; " + attached.network_reason());
+  const std::vector<HostMember>& hosts = membership_.hosts();
+  const bool all = membership_.AttachedHosts().size() == hosts.size();
+  if (!all || hosts.size() == 1) return OkStatus();
+  LinkTable table = DescribeLinks(hosts);
+  Log(table.warning, std::move(table.text));
   return OkStatus();
 }
 

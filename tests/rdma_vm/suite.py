@@ -46,6 +46,7 @@ def copy_programs(build, folder):
     for name in ("tests/rdma_vm/collectives", "tests/rdma_vm/digits", "tests/rdma_vm/peer",
                  "runtime/transport/rdma/real/real_conformance"):
         shutil.copy(os.path.join(build, name), programs)
+    shutil.copy(os.path.join(TREE, "client/examples/digits_torch.py"), programs)
     return dict(os.environ, REIGEN_TEST_PROGRAMS=programs,
                 PATH="%s/bin:%s:/usr/sbin:/sbin" % (copied, os.environ["PATH"]),
                 PYTHONPATH=copied + "/python")

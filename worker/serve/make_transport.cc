@@ -7,7 +7,6 @@
 #include "runtime/transport/rdma/rdma_transport.h"
 #include "runtime/transport/rdma/real/real_verbs.h"
 #include "runtime/transport/rdma/words.h"
-#include "runtime/transport/select/auto_transport.h"
 #include "runtime/transport/select/transport_mode.h"
 #include "runtime/transport/tcp/tcp_transport.h"
 #include "worker/serve/rdma_options.h"
@@ -47,7 +46,8 @@ StatusOr<std::unique_ptr<Transport>> MakeRdma(const launch::GuardStart& start,
 }  // namespace
 
 StatusOr<std::unique_ptr<Transport>> MakeTransport(const launch::GuardStart& start,
-                                                   const std::string& local_address) {
+                                                   const std::string& local_address,
+                                                   transport::WithoutRdmaFn without_rdma) {
   REIGEN_ASSIGN_OR_RETURN(TransportMode mode,
                           transport::ParseTransportMode(start.options().transport()));
   if (mode == TransportMode::kAuto && start.loopback_only()) {
@@ -56,7 +56,7 @@ StatusOr<std::unique_ptr<Transport>> MakeTransport(const launch::GuardStart& sta
   }
   return transport::SelectTransport(
       mode, start.host().name(), [&] { return MakeTcp(start, local_address); },
-      [&] { return MakeRdma(start, local_address); });
+      [&] { return MakeRdma(start, local_address); }, std::move(without_rdma));
 }
 
 }  // namespace reigen::worker

@@ -115,6 +115,7 @@ class Server : private SessionHandler {
   std::thread reaching_;
   std::vector<std::string> link_addresses_;
   std::string network_reason_;
+  std::string transport_reason_;
 
   Duration heartbeat_{};
   Time next_beat_{};

@@ -46,7 +46,11 @@ Status Server::OpenNetwork(const Reached& reached) {
   REIGEN_INFO("host={} network: {}", start.host().host(), network_reason_);
   std::unique_ptr<transport::Transport> transport;
   if (start.hosts() > 1) {
-    REIGEN_ASSIGN_OR_RETURN(transport, MakeTransport(start, reached.local_address));
+    const auto without_rdma = [this](const Status& why) {
+      transport_reason_ = Message(why);
+      REIGEN_INFO("host={} links over tcp: {}", options_.start.host().host(), transport_reason_);
+    };
+    REIGEN_ASSIGN_OR_RETURN(transport, MakeTransport(start, reached.local_address, without_rdma));
   }
   REIGEN_ASSIGN_OR_RETURN(
       network_, Network::Make(start.host().host(), start.options().scratch_bytes(),
@@ -87,6 +91,7 @@ void Server::OnWelcome(const control::Welcome& welcome) {
   attached.set_pid(getpid());
   for (const std::string& address : link_addresses_) attached.add_link_addresses(address);
   attached.set_network_reason(network_reason_);
+  attached.set_transport_reason(transport_reason_);
   link_->Send(std::move(message));
   StartTrainers();
 }

@@ -8,17 +8,10 @@
 #include "runtime/base/log.h"
 
 namespace reigen::transport {
-namespace {
-
-void WarnOfTcp(const std::string& host, const Status& why) {
-  REIGEN_WARN("links of {} go over TCP, not RDMA: {}", host, Message(why));
-}
-
-}  // namespace
-
 StatusOr<std::unique_ptr<Transport>> SelectTransport(TransportMode mode, const std::string& host,
                                                      const MakeTransportFn& make_tcp,
-                                                     const MakeTransportFn& make_rdma) {
+                                                     const MakeTransportFn& make_rdma,
+                                                     WithoutRdmaFn without_rdma) {
   if (mode == TransportMode::kTcp) return make_tcp();
   StatusOr<std::unique_ptr<Transport>> rdma = make_rdma();
   if (mode == TransportMode::kRdma) {
@@ -26,12 +19,13 @@ StatusOr<std::unique_ptr<Transport>> SelectTransport(TransportMode mode, const s
     return rdma;
   }
   if (!rdma.ok()) {
-    WarnOfTcp(host, rdma.status());
+    without_rdma(rdma.status());
     return make_tcp();
   }
   REIGEN_ASSIGN_OR_RETURN(std::unique_ptr<Transport> tcp, make_tcp());
-  REIGEN_ASSIGN_OR_RETURN(auto both, AutoTransport::Create(host, std::move(tcp),
-                                                           std::move(rdma).value()));
+  REIGEN_ASSIGN_OR_RETURN(auto both,
+                          AutoTransport::Create(std::move(tcp), std::move(rdma).value(),
+                                                std::move(without_rdma)));
   return std::unique_ptr<Transport>(std::move(both));
 }
 
@@ -45,10 +39,11 @@ class AutoTransport::BothRegions : public Region {
   const std::unique_ptr<Region> rdma_;
 };
 
-StatusOr<std::unique_ptr<AutoTransport>> AutoTransport::Create(const std::string& host,
-                                                               std::unique_ptr<Transport> tcp,
-                                                               std::unique_ptr<Transport> rdma) {
-  std::unique_ptr<AutoTransport> both(new AutoTransport(host, std::move(tcp), std::move(rdma)));
+StatusOr<std::unique_ptr<AutoTransport>> AutoTransport::Create(std::unique_ptr<Transport> tcp,
+                                                               std::unique_ptr<Transport> rdma,
+                                                               WithoutRdmaFn without_rdma) {
+  std::unique_ptr<AutoTransport> both(
+      new AutoTransport(std::move(tcp), std::move(rdma), std::move(without_rdma)));
   REIGEN_RETURN_IF_ERROR(both->Watch());
   return both;
 }
@@ -85,7 +80,7 @@ StatusOr<std::unique_ptr<Region>> AutoTransport::Register(std::span<std::byte> m
   if (connected_) return rdma.status();
   rdma_status_ = rdma.status();
   rdma_.reset();
-  WarnOfTcp(host_, rdma_status_);
+  without_rdma_(rdma_status_);
   return tcp;
 }
 
@@ -93,7 +88,7 @@ std::unique_ptr<Link> AutoTransport::Connect(const Peer& peer) {
   connected_ = true;
   const LinkChoice choice =
       ChooseLink(TransportMode::kAuto, rdma_status_, peer.name, peer.addresses);
-  if (!choice.warning.empty()) REIGEN_WARN("{}", choice.warning);
+  if (!choice.reason.empty()) REIGEN_INFO("{}", choice.reason);
   return (choice.rdma ? rdma_ : tcp_)->Connect(peer);
 }
 

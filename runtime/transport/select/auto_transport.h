@@ -16,28 +16,33 @@
 
 namespace reigen::transport {
 
+// Told once why links go over TCP though RDMA was to be taken where possible. Whoever
+// knows all hosts makes one warning of it.
+using WithoutRdmaFn = std::function<void(const Status& why)>;
 using MakeTransportFn = std::function<StatusOr<std::unique_ptr<Transport>>()>;
 
 // Makes what the mode asks for:
 //   tcp    TCP alone
 //   rdma   RDMA alone, or an error that says why not
-//   auto   both; TCP alone, with a warning that says why, if there is no RDMA here
+//   auto   both; TCP alone, which `without_rdma` is told, if there is no RDMA here
 //
 // `host` names this end in messages.
 StatusOr<std::unique_ptr<Transport>> SelectTransport(TransportMode mode, const std::string& host,
                                                      const MakeTransportFn& make_tcp,
-                                                     const MakeTransportFn& make_rdma);
+                                                     const MakeTransportFn& make_rdma,
+                                                     WithoutRdmaFn without_rdma);
 
 // Both transports at once. Addresses are those of both; a link is of the one that
 // ChooseLink says. Memory that RDMA cannot register (locked memory) before the first
-// link ends RDMA here, with a warning: so register before telling the addresses.
+// link ends RDMA here, which `without_rdma` is told: so register before telling the
+// addresses.
 //
 // Threads: one owner.
 class AutoTransport : public Transport {
  public:
-  static StatusOr<std::unique_ptr<AutoTransport>> Create(const std::string& host,
-                                                         std::unique_ptr<Transport> tcp,
-                                                         std::unique_ptr<Transport> rdma);
+  static StatusOr<std::unique_ptr<AutoTransport>> Create(std::unique_ptr<Transport> tcp,
+                                                         std::unique_ptr<Transport> rdma,
+                                                         WithoutRdmaFn without_rdma);
 
   const char* name() const override { return rdma_ != nullptr ? "auto" : tcp_->name(); }
   std::vector<std::string> addresses() const override;
@@ -51,12 +56,12 @@ class AutoTransport : public Transport {
  private:
   class BothRegions;
 
-  AutoTransport(const std::string& host, std::unique_ptr<Transport> tcp,
-                std::unique_ptr<Transport> rdma)
-      : host_(host), tcp_(std::move(tcp)), rdma_(std::move(rdma)) {}
+  AutoTransport(std::unique_ptr<Transport> tcp, std::unique_ptr<Transport> rdma,
+                WithoutRdmaFn without_rdma)
+      : without_rdma_(std::move(without_rdma)), tcp_(std::move(tcp)), rdma_(std::move(rdma)) {}
   Status Watch();
 
-  const std::string host_;
+  const WithoutRdmaFn without_rdma_;
   UniqueFd epoll_;
   const std::unique_ptr<Transport> tcp_;
   std::unique_ptr<Transport> rdma_;  // null once it was given up

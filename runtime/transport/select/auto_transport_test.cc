@@ -41,9 +41,13 @@ StatusOr<std::unique_ptr<Transport>> MakeRdma(int host, rdma::FakeFabric& fabric
 }
 
 StatusOr<std::unique_ptr<Transport>> Select(TransportMode mode, int host,
-                                            rdma::FakeFabric& fabric) {
+                                            rdma::FakeFabric& fabric,
+                                            std::vector<Status>* without_rdma = nullptr) {
   return SelectTransport(
-      mode, kNames[host], [&] { return MakeTcp(host); }, [&] { return MakeRdma(host, fabric); });
+      mode, kNames[host], [&] { return MakeTcp(host); }, [&] { return MakeRdma(host, fabric); },
+      [=](const Status& why) {
+        if (without_rdma != nullptr) without_rdma->push_back(why);
+      });
 }
 
 class AutoFabric : public Fabric {
@@ -114,8 +118,11 @@ TEST(AutoTransportTest, RdmaIsTakenIfBothEndsHaveIt) {
 
 TEST(AutoTransportTest, WithoutDevicesAutoIsTcpAndRdmaRefuses) {
   rdma::FakeFabric fabric;
-  const auto automatic = Select(TransportMode::kAuto, 0, fabric);
+  std::vector<Status> why;
+  const auto automatic = Select(TransportMode::kAuto, 0, fabric, &why);
   ASSERT_TRUE(automatic.ok());
+  ASSERT_EQ(why.size(), 1u);
+  EXPECT_NE(why[0].ToString().find("no RDMA device"), std::string::npos);
   EXPECT_STREQ((*automatic)->name(), "tcp");
   const Status refused = Select(TransportMode::kRdma, 0, fabric).status();
   EXPECT_EQ(refused.code(), StatusCode::kNotFound);
@@ -131,12 +138,15 @@ TEST(AutoTransportTest, WithoutDevicesAutoIsTcpAndRdmaRefuses) {
 TEST(AutoTransportTest, MemoryThatCannotBeLockedMakesItTcp) {
   rdma::FakeFabric fabric;
   fabric.AddDevice(0, "fake", "10.0.0.1").locked_limit = 64 << 10;
-  const auto transport = std::move(Select(TransportMode::kAuto, 0, fabric)).value();
+  std::vector<Status> why;
+  const auto transport = std::move(Select(TransportMode::kAuto, 0, fabric, &why)).value();
   EXPECT_EQ(transport->addresses().size(), 2u);
   std::vector<std::byte> scratch(1 << 20);
   const auto region = transport->Register(scratch);
   ASSERT_TRUE(region.ok()) << region.status().ToString();
   EXPECT_STREQ(transport->name(), "tcp");
+  ASSERT_EQ(why.size(), 1u);
+  EXPECT_EQ(why[0].code(), StatusCode::kResourceExhausted);
   ASSERT_EQ(transport->addresses().size(), 1u);
   EXPECT_EQ(transport->addresses()[0].substr(0, 4), "tcp:");
 }

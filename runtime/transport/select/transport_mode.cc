@@ -20,7 +20,7 @@ LinkChoice ChooseLink(TransportMode mode, const Status& rdma_here, const std::st
   const bool there = std::any_of(peer_addresses.begin(), peer_addresses.end(),
                                  [](const std::string& a) { return a.starts_with("rdma:"); });
   if (there) return {true, ""};
-  return {false, "the link to " + peer + " goes over TCP: RDMA cannot be used there, as its own log says"};
+  return {false, "the link to " + peer + " goes over TCP: there is no RDMA at that end"};
 }
 
 }  // namespace reigen::transport

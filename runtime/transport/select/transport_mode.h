@@ -16,7 +16,7 @@ StatusOr<TransportMode> ParseTransportMode(const std::string& text);
 
 struct LinkChoice {
   bool rdma = false;
-  std::string warning;  // why it is not RDMA though that was to be taken where possible
+  std::string reason;  // why it is not RDMA though this end can
 };
 
 // For a link to a peer with these addresses; `rdma_here` says whether this end can.

@@ -23,7 +23,7 @@ TEST(TransportModeTest, ALinkIsRdmaIfBothEndsCanAndElseSaysWhyNot) {
     Status here;
     std::vector<std::string> there;
     bool rdma;
-    bool warns;
+    bool says_why;
   };
   const Row rows[] = {
       {TransportMode::kAuto, OkStatus(), both, true, false},
@@ -37,9 +37,9 @@ TEST(TransportModeTest, ALinkIsRdmaIfBothEndsCanAndElseSaysWhyNot) {
   for (const Row& row : rows) {
     const LinkChoice choice = ChooseLink(row.mode, row.here, "bert", row.there);
     EXPECT_EQ(choice.rdma, row.rdma);
-    EXPECT_EQ(!choice.warning.empty(), row.warns);
-    if (row.warns) {
-      EXPECT_NE(choice.warning.find("bert"), std::string::npos);
+    EXPECT_EQ(!choice.reason.empty(), row.says_why);
+    if (row.says_why) {
+      EXPECT_NE(choice.reason.find("bert"), std::string::npos);
     }
   }
 }

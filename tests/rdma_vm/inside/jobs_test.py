@@ -1,5 +1,6 @@
 """Whole jobs of two workers over RDMA."""
 import os
+import re
 
 import jobs
 
@@ -8,17 +9,27 @@ LOSS_SCALE = 2
 
 
 class Jobs(jobs.Case):
-    def test_digits_are_learnt_over_rdma(self):
+    def test_c48_digits_are_learnt_over_rdma_while_trainers_fork(self):
         with jobs.Job([os.path.join(jobs.PROGRAMS, "digits"), jobs.DIGITS]) as job:
             output = job.succeed()
         self.assertRegex(output, r"link over rdma, .*anna \(rxe0 10\.77\.0\.1\) -> bert \(rxe1 "
                                  r"10\.77\.0\.2\)")
         self.assertRegex(output, "digits: 2 ranks, accuracy 0.[89]")
+        self.assertIn("digits: forked children did no harm", output)
 
     def test_auto_takes_rdma_where_both_ends_can(self):
         with jobs.Job(jobs.perf(("1MiB", "1MiB"), 1, ["--check"]), transport="auto") as job:
             output = job.succeed()
         self.assertIn("link over rdma", output)
+        self.assertRegex(output, r"links:\n +rank 0 \(anna\) - rank 1 \(bert\): rdma")
+        self.assertIn("wrong elements on all ranks: 0", output)
+
+    def expect_tcp_with_one_warning(self, output, reason):
+        """The table of links names the hosts that have no RDMA, and why."""
+        self.assertEqual(1, len(re.findall("warning: links ", output)))
+        self.assertRegex(output, r"warning: links go over TCP, not RDMA.*\n"
+                                 r" +rank 0 \(anna\) - rank 1 \(bert\): tcp; .*" + reason)
+        self.assertIn("link over tcp", output)
         self.assertIn("wrong elements on all ranks: 0", output)
 
     def test_c43_memory_that_may_not_be_locked_is_said_and_tcp_goes_on(self):
@@ -26,13 +37,23 @@ class Jobs(jobs.Case):
         with jobs.Job(jobs.perf(("64KiB", "64KiB"), 2, ["--check"]), transport="auto",
                       environment=little) as job:
             output = job.succeed()
-        self.assertRegex(output, r"links of anna go over TCP, not RDMA: locked memory is limited "
-                                 r"to 64 KiB, RDMA needs about \d+ MiB; raise it")
-        self.assertIn("link over tcp", output)
+        self.expect_tcp_with_one_warning(
+            output, r"anna: locked memory is limited to 64 KiB, RDMA needs about \d+ MiB; raise it")
         with jobs.Job(["true"], environment=little) as job:
             code, output = job.wait()
         self.assertNotEqual(0, code)
         self.assertRegex(output, "RDMA was asked for.*locked memory is limited to 64 KiB")
+
+    def test_c47_devices_that_one_host_cannot_open_make_it_tcp_and_are_named(self):
+        hidden = {"REIGEN_TEST_WITHOUT_RDMA": "bert"}
+        with jobs.Job(jobs.perf(("64KiB", "64KiB"), 2, ["--check"]), transport="auto",
+                      environment=hidden) as job:
+            output = job.succeed()
+        self.expect_tcp_with_one_warning(output, "bert: .*/dev/infiniband")
+        with jobs.Job(["true"], environment=hidden) as job:
+            code, output = job.wait()
+        self.assertNotEqual(0, code)
+        self.assertRegex(output, "RDMA was asked for, and bert has none: .*/dev/infiniband")
 
     def test_c45_the_smaller_mtu_of_both_ends_counts(self):
         try:

@@ -19,17 +19,26 @@ MAX_MESSAGE = 8 * MIB
 
 class Speed(jobs.Case):
     @staticmethod
-    def sent_mb_per_s(transport):
-        """By size, of each rank: an all-reduce of n bytes by two ranks sends n from each."""
+    def rows(command, transport, options=()):
+        """What reigen-perf says: an all-reduce of n bytes by two ranks sends n from each."""
         with tempfile.TemporaryDirectory() as folder:
             os.chmod(folder, 0o777)
             path = os.path.join(folder, "json")
-            with jobs.Job(jobs.perf(("1MiB", "16MiB"), 7, ["--json", path]),
-                          transport=transport) as job:
+            with jobs.Job(command + ["--json", path], transport, options) as job:
                 job.succeed()
             with open(path) as stream:
-                return {row["bytes"]: row["busbw_gbps"] * 1000
-                        for row in json.load(stream)["rows"]}
+                return json.load(stream)["rows"]
+
+    def sent_mb_per_s(self, transport):
+        """By size, of each rank, one all-reduce after the other."""
+        return {row["bytes"]: row["busbw_gbps"] * 1000
+                for row in self.rows(jobs.perf(("1MiB", "16MiB"), 7), transport)}
+
+    def sent_at_once_mb_per_s(self):
+        """Four all-reduces of 1 MiB on their way, as ib_write_bw has four writes."""
+        command = ["reigen-perf", "--tensors", "4x1MiB", "--iters", "7", "--warmup", "1"]
+        row = self.rows(command, "rdma", ["--fusion-threshold-mb", "1"])[0]
+        return row["busbw_gbps"] * 1000
 
     @staticmethod
     def write_bw_mb_per_s(size):
@@ -50,9 +59,11 @@ class Speed(jobs.Case):
         for _ in range(ROUNDS):
             rounds.append({"rdma": self.sent_mb_per_s("rdma"),
                            "bare": {size: self.write_bw_mb_per_s(size) for size in WRITES},
-                           "tcp": self.sent_mb_per_s("tcp")})
+                           "tcp": self.sent_mb_per_s("tcp"),
+                           "at_once": {MIB: self.sent_at_once_mb_per_s()}})
         for size in WRITES:
-            all_of = {what: [each[what][size] for each in rounds] for what in rounds[0]}
+            all_of = {what: [each[what][size] for each in rounds]
+                      for what in rounds[0] if size in rounds[0][what]}
             median = {what: statistics.median(values) for what, values in all_of.items()}
             print("speed: %d MiB, MB/s sent per rank, medians of %d: RDMA %.1f, ib_write_bw -b "
                   "%.1f (ratio %.2f), TCP %.1f (ratio %.2f); all: %s" % (
@@ -61,4 +72,7 @@ class Speed(jobs.Case):
                       median["rdma"] / median["tcp"],
                       ", ".join("%s %s" % (what, "/".join("%.1f" % value for value in values))
                                 for what, values in all_of.items())), flush=True)
+            if "at_once" in median:
+                print("speed: 1 MiB, four at once: RDMA %.1f (ratio %.2f)" % (
+                    median["at_once"], median["at_once"] / median["bare"]), flush=True)
             self.assertGreater(median["rdma"], 0)

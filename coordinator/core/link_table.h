@@ -1,0 +1,23 @@
+// Which transport the links between hosts take, for people. Pure.
+#ifndef REIGEN_COORDINATOR_CORE_LINK_TABLE_H_
+#define REIGEN_COORDINATOR_CORE_LINK_TABLE_H_
+
+#include <string>
+#include <vector>
+
+#include "coordinator/core/membership.h"
+
+namespace reigen::coordinator {
+
+struct LinkTable {
+  bool warning = false;  // a link takes TCP though RDMA was to be taken where possible
+  std::string text;      // a line for each pair of hosts, at most kMaxLinkLines
+};
+
+// Of attached hosts, which say what they can and, if that is TCP alone against the
+// job's wish, why: so a job falls back to TCP with one warning, not one on each host.
+LinkTable DescribeLinks(const std::vector<HostMember>& hosts);
+
+}  // namespace reigen::coordinator
+
+#endif  // REIGEN_COORDINATOR_CORE_LINK_TABLE_H_

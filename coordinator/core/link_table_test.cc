@@ -1,0 +1,54 @@
+#include "coordinator/core/link_table.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "coordinator/limits.h"
+
+namespace reigen::coordinator {
+namespace {
+
+HostMember Host(const std::string& name, const std::vector<int>& ranks, bool rdma,
+                const std::string& reason = "") {
+  HostMember host;
+  host.config = {name, ranks};
+  host.attached.add_link_addresses("tcp:10.0.0.1:1");
+  if (rdma) host.attached.add_link_addresses("rdma:10.0.0.1:2");
+  host.attached.set_transport_reason(reason);
+  return host;
+}
+
+// C47
+TEST(LinkTableTest, EachPairOfHostsHasItsTransportAndTheReason) {
+  const LinkTable table =
+      DescribeLinks({Host("anna", {0, 1}, true), Host("bert", {2}, false, "uverbs0: cannot open"),
+                     Host("carl", {3}, true)});
+  EXPECT_TRUE(table.warning);
+  EXPECT_EQ(table.text,
+            "links go over TCP, not RDMA, where one of their ends has none (--transport tcp asks "
+            "for that):\n"
+            "    ranks 0,1 (anna) - rank 2 (bert): tcp; bert: uverbs0: cannot open\n"
+            "    ranks 0,1 (anna) - rank 3 (carl): rdma\n"
+            "    rank 2 (bert) - rank 3 (carl): tcp; bert: uverbs0: cannot open");
+}
+
+TEST(LinkTableTest, WhatWasAskedForIsNoWarning) {
+  for (const bool rdma : {false, true}) {
+    const LinkTable table = DescribeLinks({Host("anna", {0}, rdma), Host("bert", {1}, rdma)});
+    EXPECT_FALSE(table.warning);
+    EXPECT_EQ(table.text, std::string("links:\n    rank 0 (anna) - rank 1 (bert): ") +
+                              (rdma ? "rdma" : "tcp"));
+  }
+}
+
+TEST(LinkTableTest, ALongTableIsCutAndCounted) {
+  std::vector<HostMember> hosts(kMaxHosts, Host("h", {0}, true));
+  const std::string text = DescribeLinks(hosts).text;
+  EXPECT_EQ(static_cast<size_t>(std::count(text.begin(), text.end(), '\n')), kMaxLinkLines + 1);
+  EXPECT_NE(text.find("and " + std::to_string(kMaxHosts * (kMaxHosts - 1) / 2 - kMaxLinkLines)),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace reigen::coordinator
