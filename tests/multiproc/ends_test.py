@@ -70,6 +70,22 @@ class C25LostCodeTest(unittest.TestCase):
             running.check_nothing_left(self)
 
 
+class KilledTrainerTest(unittest.TestCase):
+    def test_a_trainer_that_dies_among_its_requests_takes_no_worker_with_it(self):
+        environment = {"REIGEN_PACKAGE": os.path.join(job.TREE, "client/python"),
+                       "REIGEN_LIBRARY": job.built("client/c/libreigen.so")}
+        for moment in range(20):
+            with job.Job(["-H", "localhost:2,127.0.0.1:1"],
+                         job.trainer("reduce.py") + ["for ever"], environment) as running:
+                running.wait_for("going", 3)
+                time.sleep(0.002 * moment)
+                victim = [process for process in running.processes()
+                          if process.program == "python3"][moment % 3]
+                os.kill(victim.pid, signal.SIGKILL)
+                self.assertEqual(137, running.wait(30))
+                running.check_nothing_left(self)
+
+
 class LostDaemonTest(unittest.TestCase):
     """kill -9 and SIGSTOP of each daemon, on one of two hosts."""
 

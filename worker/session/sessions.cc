@@ -277,18 +277,21 @@ void Sessions::Release(int local) {
   Retire(local);
 }
 
-void Sessions::Retire(int local) {
-  const std::shared_ptr<Session> session = std::exchange(sessions_[local], nullptr);
-  if (session == nullptr) return;
+std::shared_ptr<Session> Sessions::TakeOut(int local) {
+  std::shared_ptr<Session> session = std::exchange(sessions_[local], nullptr);
   for (int fd : {session->socket(), session->pidfd(), session->wake_fd()}) loop_->Remove(fd);
   session->Close();
-  retired_.push_back(session);
+  return session;
+}
+
+void Sessions::Retire(int local) {
+  if (sessions_[local] != nullptr) retired_.push_back(TakeOut(local));
 }
 
 void Sessions::Break(int local, const std::string& reason) {
   if (sessions_[local] == nullptr) return;
   const pid_t pid = gone_[local] = sessions_[local]->pid();
-  Retire(local);
+  broken_.push_back(TakeOut(local));
   handler_->OnGone(local, pid, reason);
 }
 

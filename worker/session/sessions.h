@@ -45,7 +45,8 @@ class SessionHandler {
 //
 // Threads: one owner, that of the loop.
 // Memory:  a session's is unmapped by FreeRetired(), once it has ended and no bucket
-//          runs.
+//          runs. Of one that broke it stays: the coordinator may still plan what its
+//          trainer had asked for, and the job ends soon.
 // Errors:  whatever a trainer does ends at most its own session.
 class Sessions {
  public:
@@ -90,6 +91,7 @@ class Sessions {
   void Handle(Session& session, const TrainerPacket& packet);
   void Grow(Session& session, uint64_t bytes);
   void Drain(int local);
+  std::shared_ptr<Session> TakeOut(int local);
   void Retire(int local);
   void Break(int local, const std::string& reason);
   void Allocate(const std::string& name, uint64_t bytes,
@@ -104,6 +106,7 @@ class Sessions {
   std::vector<pid_t> allocating_;                   // per local rank; 0: none
   std::vector<pid_t> gone_;  // per local rank: who was lost; nobody attaches after it
   std::vector<std::shared_ptr<Session>> retired_;
+  std::vector<std::shared_ptr<Session>> broken_;
   std::vector<Request> taken_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // for late allocations
 };

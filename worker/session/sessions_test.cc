@@ -205,6 +205,21 @@ TEST_F(SessionsTest, AClosedConnectionIsGone) {
   EXPECT_NE(successor->ReceiveRefusal().find("cannot take its place"), std::string::npos);
 }
 
+TEST_F(SessionsTest, WhatALostTrainerAskedForCanStillBeRun) {
+  auto trainer = Attached(4);
+  trainer->DefineName(0, "x");
+  trainer->arena()[64] = std::byte{9};
+  trainer->Allreduce(0, DataType::kUint8, 10, 64);
+  TurnUntil([&] { return !requests_.empty(); });
+  trainer->CloseSocket();
+  TurnUntil([&] { return !gone_.empty(); });
+  trainer.reset();
+  sessions_->FreeRetired();
+  // The plan was on its way.
+  EXPECT_EQ(requests_[0].data[0][0], std::byte{9});
+  requests_[0].data[0][0] = std::byte{10};
+}
+
 TEST_F(SessionsTest, ARequestIdUsedTwiceEndsTheSession) {
   auto trainer = Attached(4);
   trainer->DefineName(0, "x");

@@ -1,4 +1,4 @@
-"""Every rank all-reduces a few tensors and ends.
+"""Every rank all-reduces a few tensors and ends, or goes on "for ever".
 
 Needs REIGEN_LIBRARY.
 """
@@ -14,3 +14,7 @@ for count in (1, 30000, 1000000):
     values = array.array("f", [1]) * count
     reigen.allreduce_(values, name="x", op=reigen.Sum)
     assert values[-1] == reigen.size(), values[-1]
+print("going", flush=True)
+values = array.array("f", [1]) * 1000
+while sys.argv[1:] == ["for ever"]:
+    reigen.allreduce_(values, name="x", op=reigen.Max)
