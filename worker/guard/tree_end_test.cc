@@ -48,6 +48,7 @@ TEST_F(TreeEndTest, TheWorkerIsSparedUntilTheTrainersHaveEnded) {
   end.Step(now_);
   EXPECT_FALSE(sent_.count({10, SIGTERM}));
   EXPECT_TRUE(sent_.count({11, SIGTERM}));
+  EXPECT_TRUE(sent_.count({11, SIGCONT})) << "it may be stopped";
   Pass(TreeEnd::kStep);
   end.Step(now_);
   EXPECT_TRUE(sent_.count({10, SIGKILL}));

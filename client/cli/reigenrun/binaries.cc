@@ -36,9 +36,9 @@ StatusOr<std::string> FindProgramOfOurs(const std::string& own_path,
   std::string listed;
   for (const std::string& place : places) {
     if (access(place.c_str(), X_OK) == 0) return place;
-    listed += (listed.empty() ? "" : " nor ") + place;
+    listed += (listed.empty() ? "" : ", ") + place;
   }
-  return NotFound("cannot find " + name + ": there is neither " + listed +
+  return NotFound("cannot find " + name + ": looked at " + listed +
                   " (REIGEN_BIN names the folder of the programs)");
 }
 

@@ -31,6 +31,8 @@ std::string Translated(const std::string& word) {
   return name == OneDashNames().end() ? word : name->second + word.substr(equals);
 }
 
+// What a coordinator takes (coordinator/limits.h).
+constexpr int kMostRanks = 65536;
 // Eleven days; a thousand times as long still fits a Duration.
 constexpr double kMostSeconds = 1e6;
 
@@ -70,7 +72,7 @@ std::string IsPortRange(const std::string& text) {
 
 void AddPlaces(CLI::App* app, Options* o) {
   app->add_option("--num-proc", o->np, "Ranks in all (-np N). Without it: one per slot")
-      ->check(CLI::Range(1, 1 << 20));
+      ->check(CLI::Range(1, kMostRanks));
   app->add_option("-H,--hosts", o->hosts, "Hosts with their slots: a:2,b:4,[fd00::7]:2")
       ->check(IsNotEmpty)
       ->excludes(app->add_option("--hostfile", o->hostfile,

@@ -73,7 +73,7 @@ TEST(ParseOptionsTest, EveryOptionArrives) {
 
 TEST(ParseOptionsTest, MistakesAreNamed) {
   const std::vector<Words> mistakes = {
-      {"--nope", "x"}, {"-np", "0", "x"}, {"-np", "two", "x"}, {"-np"},
+      {"--nope", "x"}, {"-np", "0", "x"}, {"-np", "65537", "x"}, {"-np", "two", "x"}, {"-np"},
       {"-H", "a", "--hostfile", "b", "x"}, {"--wire-precision", "fp8", "x"}, {},
       {"--transport", "ib", "x"}, {"--rdma-gid-index", "-1", "x"},
       {"-np", "2"}, {"--port-range", "9-8", "x"}, {"--port-range", "9", "x"}};
