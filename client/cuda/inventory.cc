@@ -18,6 +18,7 @@ namespace {
 constexpr int kCapabilityMajor = 75;
 constexpr int kCapabilityMinor = 76;
 constexpr int kGpuDirectRdma = 116;
+constexpr int kWritesOrdering = 118;
 constexpr int kDmaBuf = 124;
 
 // More than any machine has; a larger number is a driver gone wrong.
@@ -96,6 +97,7 @@ probe::GpuFacts Describe(const Inventory& api, int ordinal, int count) {
   gpu.capability_minor = Attribute(api, device, kCapabilityMinor);
   gpu.allows_rdma = Attribute(api, device, kGpuDirectRdma) != 0;
   gpu.exports_dmabuf = Attribute(api, device, kDmaBuf) != 0;
+  gpu.writes_ordering = Attribute(api, device, kWritesOrdering);
   for (int other = 0; other < count; ++other) {
     CuDevice peer = 0;
     int can = 0;

@@ -35,6 +35,7 @@ TEST(InventoryTest, TheFakesTwoGpusAreDescribed) {
   EXPECT_EQ(gpu.capability_minor, 0);
   EXPECT_TRUE(gpu.exports_dmabuf);
   EXPECT_TRUE(gpu.allows_rdma);
+  EXPECT_EQ(gpu.writes_ordering, 100);
   EXPECT_THAT(gpu.peers, ElementsAre(0));
 }
 

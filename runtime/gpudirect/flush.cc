@@ -17,6 +17,12 @@ bool DriverSaysOrdered(const FlushFacts& facts) {
 
 }  // namespace
 
+WritesOrdering OrderingOf(int value) {
+  if (value >= static_cast<int>(WritesOrdering::kAllDevices)) return WritesOrdering::kAllDevices;
+  if (value >= static_cast<int>(WritesOrdering::kOwner)) return WritesOrdering::kOwner;
+  return WritesOrdering::kNone;
+}
+
 FlushVerdict ChooseFlush(const FlushFacts& facts) {
   if (facts.reader == Reader::kOtherNic) {
     return {true, "another RDMA device's reads are not ordered behind these writes"};

@@ -14,6 +14,9 @@ enum class WritesOrdering {
   kAllDevices = 200,  // and so does every other GPU
 };
 
+// Of the attribute's value; what is not known is in no order.
+WritesOrdering OrderingOf(int value);
+
 // Who reads the memory next.
 enum class Reader {
   kOwner,      // kernels and copies of the GPU that has it

@@ -37,5 +37,12 @@ TEST(FlushTest, TheFirstRowThatFitsDecides) {
   }
 }
 
+TEST(FlushTest, TheDriversNumberIsAnOrder) {
+  EXPECT_EQ(OrderingOf(0), WritesOrdering::kNone);
+  EXPECT_EQ(OrderingOf(-1), WritesOrdering::kNone);
+  EXPECT_EQ(OrderingOf(100), WritesOrdering::kOwner);
+  EXPECT_EQ(OrderingOf(200), WritesOrdering::kAllDevices);
+}
+
 }  // namespace
 }  // namespace reigen::gpudirect

@@ -75,6 +75,7 @@ struct GpuFacts {
   int capability_minor = 0;
   bool exports_dmabuf = false;
   bool allows_rdma = false;
+  int writes_ordering = 0;  // CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING
   std::vector<int> peers;  // whose memory it can reach, by ordinal
 };
 

@@ -14,6 +14,8 @@ constexpr int kInvalidValue = 1;
 constexpr int kCapabilityMajor = 75;
 constexpr int kCapabilityMinor = 76;
 constexpr int kGpuDirectRdma = 116;
+constexpr int kWritesOrdering = 118;
+constexpr int kOrderedForOwner = 100;
 constexpr int kDmaBuf = 124;
 
 }  // namespace
@@ -44,6 +46,9 @@ FAKE_CUDA cuDeviceGetAttribute(int* value, int attribute, int) {
     case kGpuDirectRdma:
     case kDmaBuf:
       *value = 1;
+      return 0;
+    case kWritesOrdering:
+      *value = kOrderedForOwner;
       return 0;
     default:
       return kInvalidValue;

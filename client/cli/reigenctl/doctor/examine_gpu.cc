@@ -7,6 +7,7 @@
 #include "client/cli/reigenctl/doctor/examine.h"
 #include "client/cli/reigenctl/doctor/phrases.h"
 #include "runtime/gpudirect/distance.h"
+#include "runtime/gpudirect/flush.h"
 #include "runtime/gpudirect/mode.h"
 
 namespace reigen::ctl {
@@ -98,6 +99,11 @@ GpuPath PathOf(const GpuFacts& gpu, const RdmaDeviceFacts& nic,
   }
   path.distance = pair.distance;
   path.verdict = ChooseMode(pair);
+  path.flush =
+      gpudirect::ChooseFlush({.capability_major = gpu.capability_major,
+                              .ordering = gpudirect::OrderingOf(gpu.writes_ordering),
+                              .control_by_other_path = false,
+                              .reader = gpudirect::Reader::kOwner});
   return path;
 }
 
@@ -110,6 +116,10 @@ Finding OfPath(const GpuPath& path) {
   std::string text = "nearest RDMA device " + path.rdma_device + " (" + ToString(path.distance) +
                      "): GPUDirect RDMA is " + (direct ? "possible" : "not possible");
   if (!path.verdict.reason.empty()) text += (direct ? ", " : ": ") + path.verdict.reason;
+  if (direct) {
+    text += std::string("; what it writes ") +
+            (path.flush.read_back ? "has to be flushed: " : "needs no flush: ") + path.flush.reason;
+  }
   return Gpu(path.verdict.remedy.empty() ? Level::kOk : Level::kNote,
              "GPU " + std::to_string(path.gpu), text, path.verdict.remedy);
 }

@@ -25,6 +25,15 @@ const Case kCases[] = {
     {"driver", [](auto&) {}, "driver", Level::kOk, "CUDA 12.4, NVRM version: 550.54", ""},
     {"best path", [](auto&) {}, "GPU 0", Level::kOk,
      "nearest RDMA device mlx5_0 (same PCIe switch): GPUDirect RDMA is possible", ""},
+    {"Hopper", [](auto&) {}, "GPU 0", Level::kOk, "needs no flush: a GPU of compute capability 9.0",
+     ""},
+    {"Ampere", [](auto& f) { f.cuda.gpus[0].capability_major = 8; }, "GPU 0", Level::kOk,
+     "has to be flushed: a GPU below", ""},
+    {"Ampere in order", [](auto& f) {
+       f.cuda.gpus[0].capability_major = 8;
+       f.cuda.gpus[0].writes_ordering = 100;
+     },
+     "GPU 0", Level::kOk, "needs no flush: the GPU's driver says", ""},
     {"ACS", [](auto& f) {
        f.pci[0].iommu_group = "17";
        f.pci[1].iommu_group = "18";

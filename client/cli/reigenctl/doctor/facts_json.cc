@@ -110,6 +110,7 @@ Json CudaJson(const probe::CudaFacts& facts) {
                     {"capability_minor", gpu.capability_minor},
                     {"exports_dmabuf", gpu.exports_dmabuf},
                     {"allows_rdma", gpu.allows_rdma},
+                    {"writes_ordering", gpu.writes_ordering},
                     {"peers", gpu.peers}});
   }
   return Json{{"library_error", facts.library_error},

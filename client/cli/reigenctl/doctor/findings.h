@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/gpudirect/distance.h"
+#include "runtime/gpudirect/flush.h"
 #include "runtime/gpudirect/mode.h"
 #include "runtime/transport/rdma/choice.h"
 
@@ -41,6 +42,7 @@ struct GpuPath {
   std::string rdma_device;
   gpudirect::Distance distance = gpudirect::Distance::kUnknown;
   gpudirect::Verdict verdict;
+  gpudirect::FlushVerdict flush;  // of what the device wrote, before the GPU uses it
 };
 
 struct Report {

@@ -39,6 +39,8 @@ Json PathsJson(const std::vector<GpuPath>& paths) {
                     {"distance", gpudirect::ToString(path.distance)},
                     {"mode", gpudirect::ToString(path.verdict.mode)},
                     {"reason", path.verdict.reason},
+                    {"flush", path.flush.read_back},
+                    {"flush_reason", path.flush.reason},
                     {"remedy", path.verdict.remedy}});
   }
   return json;

@@ -61,6 +61,7 @@ probe::HostFacts GpuHost() {
                       .capability_minor = 0,
                       .exports_dmabuf = true,
                       .allows_rdma = true,
+                      .writes_ordering = 0,
                       .peers = {}}};
   facts.pci = {{.place = {"0000:3b:00.0", {"pci0000:3a", "0000:3a:00.0", "0000:3b:00.0"}, 0},
                 .iommu_group = "",
