@@ -30,7 +30,7 @@ template <typename Call>
 reigen_status Guarded(Call call) {
   if (fork_guard::InForkedChild()) {
     return Report(REIGEN_FAILED_PRECONDITION,
-                  "forked process: this is a child of a process that called reigen_init; "
+                  "forked process: this is a child of a process that called init; "
                   "it cannot use the library");
   }
   try {
@@ -49,7 +49,7 @@ int32_t FromPlace(Member member) {
   const reigen_status status = Guarded([&](Context& context) {
     const auto job = context.job();
     if (job == nullptr) {
-      return Fail(REIGEN_FAILED_PRECONDITION, "not initialised: call reigen_init");
+      return Fail(REIGEN_FAILED_PRECONDITION, "not initialised: init comes first");
     }
     value = job->place().*member;
     return Ok();

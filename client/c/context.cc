@@ -66,7 +66,7 @@ Result Context::Init() {
       nameless_ = NamelessCounter();
     }
   } else if (begun.ok() && job_ == nullptr) {
-    return Fail(REIGEN_ABORTED, "shut down: reigen_shutdown came during reigen_init");
+    return Fail(REIGEN_ABORTED, "shut down: shutdown came during init");
   }
   return begun;
 }
@@ -109,7 +109,7 @@ Result Context::Start(CollectiveKind kind, const char* given_name, const Maker& 
       id = ++last_handle_;
     }
   }
-  if (job == nullptr) return Fail(REIGEN_FAILED_PRECONDITION, "not initialised: call reigen_init");
+  if (job == nullptr) return Fail(REIGEN_FAILED_PRECONDITION, "not initialised: init comes first");
   Request request;
   REIGEN_SDK_RETURN_IF_ERROR(make(name, job->place(), &request));
   auto operation = std::make_shared<Operation>(id, std::move(request));
@@ -180,7 +180,7 @@ Result Context::Release(reigen_handle handle) {
 Result Context::Allocate(size_t bytes, void** memory) {
   const std::shared_ptr<Job> current = job();
   if (current == nullptr) {
-    return Fail(REIGEN_FAILED_PRECONDITION, "not initialised: call reigen_init");
+    return Fail(REIGEN_FAILED_PRECONDITION, "not initialised: init comes first");
   }
   Block block;
   REIGEN_SDK_RETURN_IF_ERROR(current->Allocate(bytes, &block));

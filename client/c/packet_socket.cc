@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 
 #include <algorithm>
@@ -12,6 +13,9 @@ namespace {
 
 // Welcome brings three; more than this is nonsense.
 constexpr size_t kMaxFds = 8;
+// A program may close descriptors that are not its own: a thread that sleeps on one does
+// not learn of it. So it looks again after this.
+constexpr timeval kLook = {.tv_sec = 5, .tv_usec = 0};
 
 size_t PacketBytes(local::PacketKind kind) {
   switch (kind) {
@@ -36,6 +40,13 @@ void TakeFds(msghdr& message, std::vector<UniqueFd>* fds) {
   }
 }
 
+Result LostSocket() {
+  if (errno == EBADF || errno == ENOTSOCK) {
+    return Fail(REIGEN_UNAVAILABLE, "this program has closed the library's socket to the worker");
+  }
+  return FailErrno(REIGEN_UNAVAILABLE, "the worker of this host");
+}
+
 }  // namespace
 
 Result PacketSocket::Connect(const std::string& path, PacketSocket* out) {
@@ -45,6 +56,9 @@ Result PacketSocket::Connect(const std::string& path, PacketSocket* out) {
   std::memcpy(address.sun_path, path.data(), path.size());
   UniqueFd fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   if (!fd.valid()) return FailErrno(REIGEN_RESOURCE_EXHAUSTED, "a socket to the worker");
+  if (setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &kLook, sizeof(kLook)) != 0) {
+    return FailErrno(REIGEN_RESOURCE_EXHAUSTED, "a socket to the worker");
+  }
   int rc = 0;
   do {
     rc = connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address));
@@ -59,7 +73,7 @@ Result PacketSocket::SendBytes(const void* data, size_t bytes) {
   do {
     sent = send(fd_.get(), data, bytes, MSG_NOSIGNAL);
   } while (sent < 0 && errno == EINTR);
-  if (sent < 0) return FailErrno(REIGEN_UNAVAILABLE, "the worker of this host");
+  if (sent < 0) return LostSocket();
   return Ok();
 }
 
@@ -74,8 +88,8 @@ Result PacketSocket::Receive(ReceivedPacket* out) {
   ssize_t received = 0;
   do {
     received = recvmsg(fd_.get(), &message, MSG_CMSG_CLOEXEC);
-  } while (received < 0 && errno == EINTR);
-  if (received < 0) return FailErrno(REIGEN_UNAVAILABLE, "the worker of this host");
+  } while (received < 0 && (errno == EINTR || errno == EAGAIN));
+  if (received < 0) return LostSocket();
   if (received == 0) return Fail(REIGEN_UNAVAILABLE, "the worker of this host is gone");
   TakeFds(message, &out->fds);
   local::Packet packet;

@@ -157,7 +157,7 @@ TEST_F(LocalJobTest, AllocatesOrdinaryMemory) {
   memory[98] = 1;
   reigen_free(memory);
   EXPECT_EQ(reigen_alloc(100), nullptr);
-  EXPECT_EQ(std::string(reigen_last_error()), "not initialised: call reigen_init");
+  EXPECT_EQ(std::string(reigen_last_error()), "not initialised: init comes first");
   ASSERT_EQ(reigen_init(), REIGEN_OK);
   EXPECT_EQ(reigen_alloc(SIZE_MAX), nullptr);
   EXPECT_EQ(reigen_alloc(SIZE_MAX / 2), nullptr);

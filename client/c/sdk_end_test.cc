@@ -3,6 +3,8 @@
 #include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -120,6 +122,25 @@ TEST_F(SdkEndTest, NobodyAtTheSocketFailsInitAndNamesIt) {
   EXPECT_TRUE(Contains(reigen_last_error(), "/nowhere/worker.sock: No such file"));
   setenv("REIGEN_RANK", "1x", 1);
   EXPECT_EQ(reigen_init(), REIGEN_INVALID_ARGUMENT);
+}
+
+// As daemons and os.closerange do.
+TEST_F(SdkEndTest, AProgramThatClosesForeignDescriptorsIsToldAndCanShutDown) {
+  Begin({});
+  int closed = 0;
+  for (int fd = 3; fd < 1024; ++fd) {
+    sockaddr_un peer = {};
+    socklen_t bytes = sizeof(peer);
+    if (getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &bytes) != 0) continue;
+    if (peer.sun_family != AF_UNIX || std::string(peer.sun_path) != getenv("REIGEN_SOCKET")) continue;
+    closed += close(fd) == 0;
+  }
+  EXPECT_EQ(closed, 1);
+  const reigen_handle handle = StartBarrier();
+  EXPECT_EQ(reigen_wait(handle, 60), REIGEN_UNAVAILABLE);
+  EXPECT_TRUE(Contains(reigen_last_error(), "this program has closed the library's socket"))
+      << reigen_last_error();
+  EXPECT_EQ(reigen_shutdown(), REIGEN_OK) << reigen_last_error();
 }
 
 void IgnoreSignal(int) {}

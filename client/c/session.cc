@@ -117,8 +117,8 @@ void Session::Leave() {
     }
     {
       const std::lock_guard lock(send_mutex_);
-      // A failure means that the worker is gone: then the watcher knows it too.
-      static_cast<void>(socket_.Send(local::Shutdown{}).ok());
+      const Result sent = socket_.Send(local::Shutdown{});
+      if (!sent.ok()) End(sent);
     }
     const Time deadline = Now() + Limit(kLeaveLimit);
     while (!ended()) {
@@ -146,7 +146,7 @@ void Session::End(Result reason) {
     const std::lock_guard lock(mutex_);
     if (ended_.load()) return;
     if (leaving_) {
-      reason = Fail(REIGEN_ABORTED, "shut down: reigen_shutdown came before the end");
+      reason = Fail(REIGEN_ABORTED, "shut down: shutdown came before the end");
     } else if (worker_pid_ > 0) {
       reason.text += " (worker pid " + std::to_string(worker_pid_) + ")";
     }
