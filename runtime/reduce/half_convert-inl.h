@@ -11,6 +11,23 @@
 
 #include "hwy/highway.h"
 
+// Inlined, but not under sanitizers: their checks in a hundred copies of a conversion
+// take clang a quarter of an hour to compile.
+#ifndef REIGEN_HALF_INLINE
+#ifdef __has_feature
+#define REIGEN_HALF_SANITIZED                                                \
+  (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||   \
+   __has_feature(undefined_behavior_sanitizer))
+#else
+#define REIGEN_HALF_SANITIZED 0
+#endif
+#if REIGEN_HALF_SANITIZED
+#define REIGEN_HALF_INLINE HWY_NOINLINE
+#else
+#define REIGEN_HALF_INLINE HWY_INLINE
+#endif
+#endif
+
 HWY_BEFORE_NAMESPACE();
 namespace reigen::reduce {
 namespace HWY_NAMESPACE {
@@ -24,12 +41,12 @@ HWY_INLINE auto NarrowToU16(DF, VU32 v) {
 
 struct ConvertBFloat16 {
   template <class DF, class VU16>
-  static HWY_INLINE hn::Vec<DF> ToFloat(DF df, VU16 half) {
+  static REIGEN_HALF_INLINE hn::Vec<DF> ToFloat(DF df, VU16 half) {
     return hn::BitCast(df, hn::ShiftLeft<16>(hn::PromoteTo(hn::RebindToUnsigned<DF>(), half)));
   }
 
   template <class DF>
-  static HWY_INLINE auto FromFloat(DF df, hn::Vec<DF> v) {
+  static REIGEN_HALF_INLINE auto FromFloat(DF df, hn::Vec<DF> v) {
     const hn::RebindToUnsigned<DF> du;
     const auto bits = hn::BitCast(du, v);
     const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1));
@@ -42,19 +59,19 @@ struct ConvertFloat16 {
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2 && !defined(HWY_DISABLE_F16C)
   // F16C.
   template <class DF, class VU16>
-  static HWY_INLINE hn::Vec<DF> ToFloat(DF df, VU16 half) {
+  static REIGEN_HALF_INLINE hn::Vec<DF> ToFloat(DF df, VU16 half) {
     return hn::PromoteTo(df, hn::BitCast(hn::Rebind<hwy::float16_t, DF>(), half));
   }
 
   template <class DF>
-  static HWY_INLINE auto FromFloat(DF, hn::Vec<DF> v) {
+  static REIGEN_HALF_INLINE auto FromFloat(DF, hn::Vec<DF> v) {
     return hn::BitCast(hn::Rebind<uint16_t, DF>(),
                        hn::DemoteTo(hn::Rebind<hwy::float16_t, DF>(), v));
   }
 #else
   // Highway's own know no infinities.
   template <class DF, class VU16>
-  static HWY_INLINE hn::Vec<DF> ToFloat(DF df, VU16 half) {
+  static REIGEN_HALF_INLINE hn::Vec<DF> ToFloat(DF df, VU16 half) {
     const hn::RebindToUnsigned<DF> du;
     const auto wide = hn::PromoteTo(du, half);
     const auto sign = hn::ShiftLeft<16>(hn::And(wide, hn::Set(du, 0x8000)));
@@ -72,7 +89,7 @@ struct ConvertFloat16 {
   }
 
   template <class DF>
-  static HWY_INLINE auto FromFloat(DF df, hn::Vec<DF> v) {
+  static REIGEN_HALF_INLINE auto FromFloat(DF df, hn::Vec<DF> v) {
     const hn::RebindToUnsigned<DF> du;
     const auto bits = hn::BitCast(du, v);
     const auto sign = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 0x8000));
