@@ -126,8 +126,7 @@ void CoordinatorCore::OnTime(Time now) {
   if (auto complaint = life_.OverdueComplaint(config_.dead_after, now)) {
     Decide(std::move(*complaint), now);
   }
-  const bool all_left_have_ended = membership_.InState(RankState::kLeft).empty();
-  if (auto suspect = life_.OverdueSuspect(all_left_have_ended, kExitAfterLeave, now)) {
+  if (auto suspect = life_.OverdueSuspect(!membership_.AnyLeaving(), kExitAfterLeave, now)) {
     Decide(std::move(*suspect), now);
   }
   InspectStalls(now);

@@ -96,15 +96,16 @@ reigen::Status CoordinatorCore::HandleRankEnded(int host, const control::RankEnd
                                                 Time now) {
   const int rank = ended.rank();
   const bool known_rank = rank >= 0 && static_cast<size_t>(rank) < membership_.ranks().size();
-  const RankState before = known_rank ? membership_.ranks()[rank].state : RankState::kStarting;
+  const bool was_member = known_rank && membership_.ranks()[rank].state == RankState::kMember;
+  const bool was_leaving = known_rank && membership_.IsLeaving(rank);
   REIGEN_RETURN_IF_ERROR(membership_.End(host, rank, ended.code(), now));
   control::RankEnded known = ended;
-  known.set_attached(ended.attached() || before == RankState::kMember);
+  known.set_attached(ended.attached() || was_member);
   if (auto verdict = VerdictOf(known, membership_)) {
-    const bool others_left = !membership_.InState(RankState::kLeft).empty();
-    if (before != RankState::kLeft && others_left) {
+    // Who was leaving may have been the cause of this end, and end badly itself.
+    if (!was_leaving && membership_.AnyLeaving()) {
       life_.Suspect(std::move(*verdict), now);
-    } else if (before == RankState::kLeft || !life_.suspects()) {
+    } else if (was_leaving || !life_.suspects()) {
       Decide(std::move(*verdict), now);
     }
   }

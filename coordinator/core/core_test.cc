@@ -373,6 +373,22 @@ TEST_F(CoordinatorCoreTest, WhoLeftAndEndsWellIsNot) {
   EXPECT_EQ(TheVerdict().rank(), 2);
 }
 
+TEST_F(CoordinatorCoreTest, WhoComesBackToAnInitThatFailsIsNotTheCauseOfThat) {
+  Begin();
+  Do(From(0, LeaveMessage({0, 1})));
+  Do(From(1, LeaveMessage({2, 3})));
+  Do(From(1, InitMessage({3})));
+  Do(From(1, EndedMessage(3, 137, true)));  // the others still have to come
+  EXPECT_FALSE(end_.has_value());
+  Do(From(0, InitMessage({0})));
+  Do(From(0, EndedMessage(0, 1, false)));  // its init failed
+  EXPECT_FALSE(end_.has_value());
+  Do(From(0, InitMessage({1})));
+  Do(From(1, InitMessage({2})));
+  EXPECT_EQ(TheVerdict().code(), 137);
+  EXPECT_EQ(TheVerdict().rank(), 3);
+}
+
 TEST_F(CoordinatorCoreTest, WhoLeftAndStaysDelaysTheVerdictALittle) {
   Begin();
   Do(From(0, LeaveMessage({1})));

@@ -121,11 +121,22 @@ void Membership::BeginEpoch(Time now) {
   ++counter_;
   for (size_t rank = 0; rank < ranks_.size(); ++rank) {
     Enter(static_cast<int>(rank), RankState::kMember, now);
+    ranks_[rank].came_back = false;
   }
 }
 
 void Membership::AbandonInit(Time now) {
-  for (int rank : InState(RankState::kInInit)) Enter(rank, ranks_[rank].before_init, now);
+  for (int rank : InState(RankState::kInInit)) {
+    Enter(rank, ranks_[rank].before_init, now);
+    ranks_[rank].came_back = true;
+  }
+}
+
+bool Membership::AnyLeaving() const {
+  for (size_t rank = 0; rank < ranks_.size(); ++rank) {
+    if (IsLeaving(static_cast<int>(rank))) return true;
+  }
+  return false;
 }
 
 std::vector<int> Membership::InState(RankState state) const {

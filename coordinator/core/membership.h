@@ -38,6 +38,7 @@ struct RankMember {
   int host = 0;
   RankState state = RankState::kStarting;
   RankState before_init = RankState::kStarting;
+  bool came_back = false;  // has left, and called init since, which failed
   Time since{};  // of the state
   int code = 0;  // once ended
 };
@@ -68,6 +69,11 @@ class Membership {
 
   Epoch epoch() const { return counter_ == 0 ? 0 : MakeEpoch(incarnation_, counter_); }
   std::vector<int> InState(RankState state) const;
+  // Has left, and may be about to end: it has not called init since.
+  bool IsLeaving(int rank) const {
+    return ranks_[rank].state == RankState::kLeft && !ranks_[rank].came_back;
+  }
+  bool AnyLeaving() const;
   std::vector<int> AttachedHosts() const;
   bool AllFinished() const;
 
