@@ -23,7 +23,9 @@ namespace {
 constexpr uint16_t kPort = 7001;
 constexpr size_t kSizes[] = {0, 1, 4096, 4097, 100003, 1 << 20, 3'000'001};
 constexpr int kRounds = 4;
-constexpr Duration kLimit = seconds(120);
+constexpr Duration kLimit = seconds(240);
+// Far above what an emulated machine, starved by others, is silent for.
+constexpr Duration kRetryBudget = seconds(30);
 
 struct Message {
   std::vector<std::byte> out, in;
@@ -85,6 +87,7 @@ Status Run(int host, const std::string& own, const std::string& peer) {
   options.bind_addresses = {own};
   options.ports = {kPort, kPort};
   options.connect_deadline = kLimit;
+  options.retry_budget = kRetryBudget;
   REIGEN_ASSIGN_OR_RETURN(auto verbs, rdma::MakeRealVerbs());
   REIGEN_ASSIGN_OR_RETURN(const auto transport,
                           rdma::RdmaTransport::Create(options, std::move(verbs)));
