@@ -25,7 +25,8 @@ Status Listener::Listen(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof(address.sun_path)) {
-    return InvalidArgument("the socket's path is too long: " + path);
+    return InvalidArgument("the socket's path is too long: " + path +
+                           "; let REIGEN_RUNTIME_DIR be a shorter folder");
   }
   std::memcpy(address.sun_path, path.data(), path.size());
   socket_.Reset(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));

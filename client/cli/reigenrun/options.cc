@@ -122,11 +122,13 @@ void AddBehaviour(CLI::App* app, Options* o) {
                   "Report tensors that some ranks have had for so long")
       ->capture_default_str()
       ->check(IsSeconds(0.001));
-  app->add_option("--stall-check-shutdown-time-seconds", o->stall_shutdown_s,
-                  "End the job when a tensor waits for so long; 0: never")
-      ->capture_default_str()
-      ->check(IsSeconds(0));
-  app->add_flag("--no-stall-check", o->no_stall_check, "No stall reports");
+  CLI::Option* shutdown =
+      app->add_option("--stall-check-shutdown-time-seconds", o->stall_shutdown_s,
+                      "End the job when a tensor waits for so long; 0: never")
+          ->capture_default_str()
+          ->check(IsSeconds(0));
+  app->add_flag("--no-stall-check", o->no_stall_check, "No stall reports, no end for a stall")
+      ->excludes(shutdown);
   app->add_option("--fusion-threshold-mb", o->fusion_threshold_mb,
                   "Fuse tensors into buckets of up to so many MiB")
       ->capture_default_str()
