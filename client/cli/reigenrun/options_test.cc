@@ -45,7 +45,8 @@ TEST(ParseOptionsTest, EveryOptionArrives) {
        "--start-timeout", "5", "--coordinator-timeout", "6.5", "--stall-check-warning-time-seconds",
        "2", "--stall-check-shutdown-time-seconds", "6", "--fusion-threshold-mb",
        "8", "--wire-precision", "fp32", "--output-filename", "out", "--log-level", "debug",
-       "--verbose", "--transport", "rdma", "--rdma-devices", "mlx5_0,mlx5_1:2", "--rdma-gid-index", "3", "cmd"});
+       "--verbose", "--transport", "rdma", "--rdma-devices", "mlx5_0,mlx5_1:2",
+       "--rdma-gid-index", "3", "cmd"});
   EXPECT_EQ(o.hosts, "a:1,b:1");
   EXPECT_EQ(o.ssh_port, 2222);
   EXPECT_EQ(o.ssh_identity_file, "/key");
