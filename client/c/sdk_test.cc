@@ -172,7 +172,7 @@ TEST_F(SdkTest, AWaitThatSleepsIsWoken) {
 TEST_F(SdkTest, AFailureHasTheWorkersCodeAndWholeText) {
   const std::string text = "allreduce.x: ranks disagree on shape: " + std::string(1000, 'y');
   FakeScript script;
-  script.on_request = [&](FakeWorker& worker, const SeenRequest& seen) {
+  script.on_request = [text](FakeWorker& worker, const SeenRequest& seen) {
     worker.Complete(seen.head.request, local::ResultCode::kFailedPrecondition, text);
   };
   Begin(script);
