@@ -1,12 +1,10 @@
 #include "tests/conformance/tcp_network.h"
 
-#include <poll.h>
-
-#include <algorithm>
 #include <string>
 #include <utility>
 
 #include "runtime/base/check.h"
+#include "runtime/transport/conformance/wait.h"
 #include "runtime/transport/tcp/tcp_transport.h"
 
 namespace reigen::collective {
@@ -25,16 +23,6 @@ std::unique_ptr<transport::Transport> TcpNetwork::AddHost(int host) {
   return std::move(transport).value();
 }
 
-void TcpNetwork::Wait() {
-  std::vector<pollfd> events;
-  Duration wait = milliseconds(5);
-  const Time start = Now();
-  for (transport::Transport* const transport : transports_) {
-    events.push_back({transport->event_fd(), POLLIN, 0});
-    const auto deadline = transport->NextDeadline();
-    if (deadline) wait = std::min(wait, std::max(Duration{0}, *deadline - start));
-  }
-  poll(events.data(), events.size(), static_cast<int>(std::chrono::ceil<milliseconds>(wait).count()));
-}
+void TcpNetwork::Wait() { transport::WaitForAny(transports_); }
 
 }  // namespace reigen::collective

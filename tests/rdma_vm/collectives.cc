@@ -2,9 +2,7 @@
 // Method: two and three hosts' engines in one thread, each over the device that has its
 // address 10.77.0.<host + 1> (tests/rdma_vm/vm makes them).
 #include <gtest/gtest.h>
-#include <poll.h>
 
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,6 +11,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/collective/testing/cluster.h"
 #include "runtime/collective/testing/job.h"
+#include "runtime/transport/conformance/wait.h"
 #include "runtime/transport/rdma/rdma_transport.h"
 #include "runtime/transport/rdma/real/real_verbs.h"
 
@@ -36,18 +35,7 @@ class RdmaNetwork final : public Network {
     return std::move(transport).value();
   }
   Time now() override { return Now(); }
-  void Wait() override {
-    std::vector<pollfd> events;
-    Duration wait = milliseconds(5);
-    const Time start = Now();
-    for (const transport::Transport* transport : transports_) {
-      events.push_back({transport->event_fd(), POLLIN, 0});
-      const auto deadline = transport->NextDeadline();
-      if (deadline) wait = std::min(wait, std::max(Duration{0}, *deadline - start));
-    }
-    poll(events.data(), events.size(),
-         static_cast<int>(std::chrono::ceil<milliseconds>(wait).count()));
-  }
+  void Wait() override { transport::WaitForAny(transports_); }
 
  private:
   std::vector<transport::Transport*> transports_;

@@ -3,11 +3,9 @@
 #include "runtime/transport/select/auto_transport.h"
 
 #include <gtest/gtest.h>
-#include <poll.h>
-
-#include <algorithm>
 
 #include "runtime/transport/conformance/conformance.h"
+#include "runtime/transport/conformance/wait.h"
 #include "runtime/transport/rdma/fake/fake_fabric.h"
 #include "runtime/transport/rdma/rdma_transport.h"
 #include "runtime/transport/tcp/tcp_transport.h"
@@ -68,18 +66,7 @@ class AutoFabric : public Fabric {
   Transport& transport(int host) override { return *hosts_[host]; }
   Peer peer(int host) override { return {host, kNames[host], addresses_[host]}; }
   void Step() override {
-    std::vector<pollfd> fds;
-    Duration wait = milliseconds(5);
-    for (const auto& host : hosts_) {
-      if (host == nullptr) continue;
-      fds.push_back({host->event_fd(), POLLIN, 0});
-      const std::optional<Time> deadline = host->NextDeadline();
-      if (deadline) wait = std::min(wait, std::max(Duration(0), *deadline - Now()));
-    }
-    poll(fds.data(), fds.size(), static_cast<int>(std::chrono::ceil<milliseconds>(wait).count()));
-    for (const auto& host : hosts_) {
-      if (host != nullptr) host->Progress(Now());
-    }
+    WaitAndProgress({hosts_[0].get(), hosts_[1].get()});
   }
   void KillHost(int host) override { hosts_[host].reset(); }
   rdma::FakeFabric& fabric() { return fabric_; }

@@ -2,12 +2,9 @@
 // Method: the conformance suite over loopback, IPv4 and IPv6, both hosts in one
 // thread, sleeping on event_fd() and NextDeadline() as the worker does.
 #include <gtest/gtest.h>
-#include <poll.h>
 
-#include <algorithm>
-
-#include "runtime/base/clock.h"
 #include "runtime/transport/conformance/conformance.h"
+#include "runtime/transport/conformance/wait.h"
 #include "runtime/transport/tcp/tcp_transport.h"
 
 namespace reigen::transport {
@@ -34,19 +31,7 @@ class TcpFabric : public Fabric {
   Peer peer(int host) override { return {host, Name(host), addresses_[host]}; }
 
   void Step() override {
-    std::vector<pollfd> fds;
-    Duration wait = milliseconds(5);
-    for (const auto& host : hosts_) {
-      if (host == nullptr) continue;
-      fds.push_back({host->event_fd(), POLLIN, 0});
-      const std::optional<Time> deadline = host->NextDeadline();
-      if (deadline) wait = std::min(wait, std::max(Duration(0), *deadline - Now()));
-    }
-    const auto wait_ms = std::chrono::ceil<milliseconds>(wait).count();
-    poll(fds.data(), fds.size(), static_cast<int>(wait_ms));
-    for (const auto& host : hosts_) {
-      if (host != nullptr) host->Progress(Now());
-    }
+    WaitAndProgress({hosts_[0].get(), hosts_[1].get()});
   }
   void KillHost(int host) override { hosts_[host].reset(); }
 

@@ -1,12 +1,10 @@
 #include "runtime/transport/rdma/testing/rdma_pair.h"
 
 #include <gtest/gtest.h>
-#include <poll.h>
 
-#include <algorithm>
 #include <utility>
 
-#include "runtime/base/clock.h"
+#include "runtime/transport/conformance/wait.h"
 
 namespace reigen::transport::rdma {
 
@@ -22,19 +20,7 @@ void RdmaPair::Create(int host, RdmaOptions options, std::unique_ptr<Verbs> verb
 }
 
 void RdmaPair::Step() {
-  std::vector<pollfd> fds;
-  Duration wait = milliseconds(5);
-  for (const auto& host : hosts_) {
-    if (host == nullptr) continue;
-    fds.push_back({host->event_fd(), POLLIN, 0});
-    const std::optional<Time> deadline = host->NextDeadline();
-    if (deadline) wait = std::min(wait, std::max(Duration(0), *deadline - Now()));
-  }
-  const auto wait_ms = std::chrono::ceil<milliseconds>(wait).count();
-  poll(fds.data(), fds.size(), static_cast<int>(wait_ms));
-  for (const auto& host : hosts_) {
-    if (host != nullptr) host->Progress(Now());
-  }
+  WaitAndProgress({hosts_[0].get(), hosts_[1].get()});
 }
 
 FakeRdmaPair::FakeRdmaPair(int channels, int devices0, int devices1, RdmaOptions options) {
