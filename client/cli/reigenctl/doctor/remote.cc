@@ -26,6 +26,8 @@ using Json = nlohmann::ordered_json;
 constexpr size_t kMaxOutputBytes = 4 << 20;
 // Of what goes into a message.
 constexpr size_t kMaxErrorBytes = 600;
+// For what was killed to be gone; what hangs in the kernel is left to init.
+constexpr int kGoneMs = 2000;
 
 struct Asked {
   Child child;
@@ -99,7 +101,7 @@ void Finish(Asked& asked, Time deadline) {
   const bool ended = poll(&entry, 1, MsUntil(deadline)) > 0;
   if (!ended) {
     kill(-asked.child.pid, SIGKILL);
-    poll(&entry, 1, -1);
+    poll(&entry, 1, kGoneMs);
   }
   const std::optional<ExitStatus> status = TryReap(asked.child.pid);
   asked.end = !ended ? "no answer in time" : status ? ToString(*status) : "ended";
