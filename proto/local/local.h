@@ -11,6 +11,12 @@
 //                                         <-    completion queue, futex
 //   GrowArena                             ->
 //                                         <-    ArenaGrown + fd
+//   AddDeviceArena (+ dma-buf)            ->
+//                                         <-    DeviceArenaAdded
+//                                         <-    PeerArena, HostScratch + fd, DeviceUse
+//   PeerArenaOpened, HostScratchMapped    ->
+//                                         <-    command queue, futex
+//   done queue, wake eventfd              ->
 //   Shutdown                              ->
 //                                         <-    ShutdownDone, closes
 //
@@ -27,7 +33,7 @@
 namespace reigen::local {
 
 inline constexpr uint64_t kMagic = 0x4e45474945520001ull;
-inline constexpr uint32_t kVersion = 1;
+inline constexpr uint32_t kVersion = 2;
 
 // --- limits ---------------------------------------------------------------------
 // Slots of the submission queue: a grouped request of 1000 tensors with new names
@@ -49,6 +55,11 @@ inline constexpr uint32_t kMaxErrorBytes = 4096;
 inline constexpr uint64_t kFirstArenaBytes = 64ull << 20;
 inline constexpr uint32_t kMaxArenas = 4096;
 inline constexpr uint32_t kArenaAlignment = 64;
+// Slots of the command queue; the worker has at most kDoneSlots commands out.
+inline constexpr uint32_t kCommandSlots = 4096;
+inline constexpr uint32_t kDoneSlots = 1024;
+inline constexpr uint32_t kMaxCommandItems = 256;
+inline constexpr uint32_t kMaxCommandTensors = 16;  // inputs, and outputs, of an item
 
 // --- socket packets -------------------------------------------------------------
 enum class PacketKind : uint32_t {
@@ -60,6 +71,13 @@ enum class PacketKind : uint32_t {
   kArenaGrown = 6,
   kShutdown = 7,
   kShutdownDone = 8,
+  kAddDeviceArena = 9,
+  kDeviceArenaAdded = 10,
+  kPeerArena = 11,
+  kPeerArenaOpened = 12,
+  kHostScratch = 13,
+  kHostScratchMapped = 14,
+  kDeviceUse = 15,
 };
 
 struct Packet {
@@ -79,7 +97,7 @@ struct Welcome {
   Packet packet{.kind = PacketKind::kWelcome};
   uint64_t arena_bytes = 0;
   int32_t worker_pid = 0;
-  int32_t reserved = 0;
+  uint32_t takes_device_arenas = 0;  // 0: CUDA tensors come in arenas of host memory
 };
 
 // Also in the place of Welcome, EpochBegun and ArenaGrown.
@@ -114,6 +132,79 @@ struct Shutdown {
 };
 struct ShutdownDone {
   Packet packet{.kind = PacketKind::kShutdownDone};
+};
+
+// --- device arenas ----------------------------------------------------------------
+// Memory that the SDK allocated on a trainer's GPU. The worker, which has no CUDA, never
+// touches it: it has the trainers work on it by commands, and RDMA devices move it. A
+// request's payload may be in one, as in an arena of host memory: both have ids of one
+// series, in the order of GrowArena and AddDeviceArena.
+enum class DeviceArenaKind : uint32_t {
+  kTensors = 0,  // payloads; other trainers of the host work on it too
+  kScratch = 1,  // what commands to its owner work in; at most one
+};
+
+inline constexpr uint32_t kIpcHandleBytes = 64;  // CUipcMemHandle
+inline constexpr uint32_t kWhyBytes = 96;        // text, cut, 0-terminated
+
+// Of a scratch with SCM_RIGHTS: its dma-buf, if the driver gave one.
+struct AddDeviceArena {
+  Packet packet{.kind = PacketKind::kAddDeviceArena};
+  uint64_t bytes = 0;
+  DeviceArenaKind kind = DeviceArenaKind::kTensors;
+  int32_t capability_major = 0;  // of the GPU: compute capability
+  int32_t writes_ordering = 0;   // CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING
+  uint32_t allows_rdma = 0;      // CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED
+  char bus_id[16] = {};          // "0000:3b:00.0"
+  uint8_t ipc_handle[kIpcHandleBytes] = {};
+  char why_no_dmabuf[kWhyBytes] = {};  // empty: there is one
+};
+
+struct DeviceArenaAdded {
+  Packet packet{.kind = PacketKind::kDeviceArenaAdded};
+  uint64_t bytes = 0;
+  uint32_t arena = 0;
+  uint32_t reserved = 0;
+};
+
+// An arena (kTensors) of another trainer of the host, to be opened by the handle.
+struct PeerArena {
+  Packet packet{.kind = PacketKind::kPeerArena};
+  uint64_t bytes = 0;
+  uint32_t local_rank = 0;
+  uint32_t arena = 0;
+  uint8_t ipc_handle[kIpcHandleBytes] = {};
+};
+// Commands that name it come only after this. Without success they never do.
+struct PeerArenaOpened {
+  Packet packet{.kind = PacketKind::kPeerArenaOpened};
+  uint32_t local_rank = 0;
+  uint32_t arena = 0;
+  uint32_t code = 0;  // ResultCode
+  char why_not[kWhyBytes] = {};
+  uint32_t reserved = 0;
+};
+
+// With SCM_RIGHTS: a memfd of the worker's, in the place of scratches on GPUs. To be
+// mapped and page-locked.
+struct HostScratch {
+  Packet packet{.kind = PacketKind::kHostScratch};
+  uint64_t bytes = 0;
+};
+struct HostScratchMapped {
+  Packet packet{.kind = PacketKind::kHostScratchMapped};
+  uint32_t code = 0;  // ResultCode
+  char why_not[kWhyBytes] = {};
+  uint32_t reserved = 0;
+};
+
+// Whether new payloads of CUDA tensors should be in device arenas. Until it is said: yes,
+// if the worker takes any.
+struct DeviceUse {
+  Packet packet{.kind = PacketKind::kDeviceUse};
+  uint32_t use = 0;
+  char why_not[kWhyBytes] = {};
+  uint32_t reserved = 0;
 };
 
 // --- submission queue: slots of 128 bytes ----------------------------------------
@@ -191,18 +282,74 @@ struct CompletionSlot {
   uint8_t reserved[72] = {};
 };
 
+// --- command queue, worker -> trainer: slots of 128 bytes ---------------------------
+// A CommandSlot, then its words, eight to a slot; visible together. Commands begin in
+// order; one sees the memory that those before it wrote. Each has one DoneSlot, once the
+// GPU has done it, in the same order.
+enum class CommandKind : uint32_t {
+  kReduce = 1,  // out = finish(received (+) (inputs[0] * prescale (+) inputs[1] * ...))
+  kCopy = 2,    // inputs[0] to every output
+  kMirror = 3,  // a request's payloads to an arena of host memory
+};
+
+struct CommandSlot {
+  CommandKind kind = CommandKind::kReduce;
+  uint32_t item_count = 0;  // kMirror: 0
+  uint64_t id = 0;          // grows by one
+  uint64_t request = 0;     // kMirror
+  double prescale = 1.0;
+  double postscale = 1.0;
+  uint64_t divisor = 1;
+  uint8_t dtype = 0;           // DataType, of inputs
+  uint8_t received_dtype = 0;  // dtype, or float32 for halves
+  uint8_t out_dtype = 0;       // dtype, or float32 for halves
+  uint8_t op = 0;              // ReduceOp
+  uint8_t inputs = 0;          // of each item
+  uint8_t outputs = 0;         // of each item, at least 1; all get the same
+  uint8_t received = 0;        // of each item: 0 or 1
+  uint8_t padding[73] = {};
+};
+
+// An item is so many words: its ItemSize, the received one's place if there is one, then
+// those of the inputs and of the outputs.
+struct ItemSize {
+  uint64_t count = 0;  // elements
+  uint64_t reserved = 0;
+};
+inline constexpr uint16_t kHostScratchOwner = 0xffff;
+struct MemoryPlace {
+  uint32_t arena = 0;
+  uint16_t owner = 0;  // local rank; kHostScratchOwner
+  uint16_t reserved = 0;
+  uint64_t offset = 0;  // a multiple of the element's size
+};
+
+// The payloads of a mirrored request lie from `offset` of `arena` on, in their order, each
+// at a multiple of kArenaAlignment. From there on the request is as one that was sent so.
+struct DoneSlot {
+  uint64_t id = 0;
+  ResultCode code = ResultCode::kOk;
+  uint32_t text_bytes = 0;
+  uint32_t arena = 0;
+  uint32_t reserved = 0;
+  uint64_t offset = 0;
+  char text[kWhyBytes] = {};
+};
+
 // --- the queues file --------------------------------------------------------------
 // Positions only grow (modulo 2^32); slot = position % capacity. Each word has one
 // writer. A side that is about to sleep sets its `sleeping`, looks once more
 // (sequentially consistent), and sleeps; the other side, having published, clears
 // it and wakes: the worker by the eventfd, the trainer by a futex on
-// `completion_head`.
+// `completion_head` or `command_head`.
 struct alignas(64) QueueHeader {
   uint64_t magic;
   uint32_t version;
   uint32_t submission_slots;
   uint32_t completion_slots;
-  uint32_t reserved[11];
+  uint32_t command_slots;
+  uint32_t done_slots;
+  uint32_t reserved[9];
 
   alignas(64) std::atomic<uint32_t> submission_head;  // trainer
   alignas(64) std::atomic<uint32_t> submission_tail;  // worker; futex when full
@@ -212,6 +359,11 @@ struct alignas(64) QueueHeader {
   alignas(64) std::atomic<uint32_t> completion_tail;  // trainer
   std::atomic<uint32_t> trainer_waiting;              // threads in the completion futex
   std::atomic<uint32_t> submission_waiting;           // threads waiting for submission space
+  alignas(64) std::atomic<uint32_t> command_head;     // worker; futex of the command thread
+  alignas(64) std::atomic<uint32_t> command_tail;     // trainer
+  std::atomic<uint32_t> trainer_sleeping;             // its command thread; cleared by worker
+  std::atomic<uint32_t> done_head;                    // trainer
+  alignas(64) std::atomic<uint32_t> done_tail;        // worker
 };
 
 struct alignas(64) Slot {
@@ -223,9 +375,13 @@ inline constexpr size_t SubmissionOffset() { return kQueueHeaderBytes; }
 inline constexpr size_t CompletionOffset() {
   return kQueueHeaderBytes + size_t{kSubmissionSlots} * sizeof(Slot);
 }
-inline constexpr size_t QueuesBytes() {
+inline constexpr size_t CommandOffset() {
   return CompletionOffset() + size_t{kCompletionSlots} * sizeof(Slot);
 }
+inline constexpr size_t DoneOffset() {
+  return CommandOffset() + size_t{kCommandSlots} * sizeof(Slot);
+}
+inline constexpr size_t QueuesBytes() { return DoneOffset() + size_t{kDoneSlots} * sizeof(Slot); }
 
 // --- layout -----------------------------------------------------------------------
 static_assert(std::atomic<uint32_t>::is_always_lock_free);
@@ -236,6 +392,16 @@ static_assert(sizeof(Refused) == 1048);
 static_assert(sizeof(EpochBegun) == 48);
 static_assert(sizeof(GrowArena) == 24);
 static_assert(sizeof(ArenaGrown) == 32);
+static_assert(sizeof(AddDeviceArena) == 216);
+static_assert(sizeof(DeviceArenaAdded) == 32);
+static_assert(sizeof(PeerArena) == 96 && offsetof(PeerArena, ipc_handle) == 32);
+static_assert(sizeof(PeerArenaOpened) == 128);
+static_assert(sizeof(HostScratch) == 24);
+static_assert(sizeof(HostScratchMapped) == 120);
+static_assert(sizeof(DeviceUse) == 120);
+static_assert(sizeof(CommandSlot) == sizeof(Slot) && offsetof(CommandSlot, dtype) == 48);
+static_assert(sizeof(ItemSize) == 16 && sizeof(MemoryPlace) == 16);
+static_assert(sizeof(DoneSlot) == sizeof(Slot));
 static_assert(sizeof(NameSlot) == sizeof(Slot));
 static_assert(sizeof(RequestSlot) == sizeof(Slot) && offsetof(RequestSlot, prescale) == 32);
 static_assert(sizeof(TensorSlot) == sizeof(Slot) && offsetof(TensorSlot, shape) == 32);
@@ -245,6 +411,9 @@ static_assert(offsetof(QueueHeader, submission_head) == 64);
 static_assert(offsetof(QueueHeader, submission_tail) == 128);
 static_assert(offsetof(QueueHeader, completion_head) == 192);
 static_assert(offsetof(QueueHeader, completion_tail) == 256);
+static_assert(offsetof(QueueHeader, command_head) == 320);
+static_assert(offsetof(QueueHeader, command_tail) == 384);
+static_assert(offsetof(QueueHeader, done_tail) == 448);
 
 }  // namespace reigen::local
 

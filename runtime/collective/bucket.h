@@ -14,7 +14,7 @@
 namespace reigen::collective {
 
 // One tensor of a bucket, as this host has it. All memory is the trainers'
-// (arena), element-aligned, and outlives the collective.
+// (arena, on GPUs if the bucket is), element-aligned, and outlives the collective.
 struct BucketTensor {
   uint64_t count = 0;      // elements
   uint64_t name_hash = 0;  // NameHash(name): where its chains begin (R2)
@@ -42,6 +42,7 @@ struct Bucket {
   int root = 0;                // broadcast: index in `hosts`
   uint64_t segment_bytes = 0;  // a piece in flight, at most
   int channels = 1;            // segments in flight per direction: 2 * channels
+  bool on_gpus = false;        // the memory work is the GPUs' (gpus.h); of this host alone
   std::vector<BucketTensor> tensors;
   std::function<void(const Status&)> done;  // called from Progress(), once
 };

@@ -12,6 +12,7 @@
 #include "runtime/base/status.h"
 #include "runtime/collective/bucket.h"
 #include "runtime/collective/executor.h"
+#include "runtime/collective/gpus.h"
 #include "runtime/transport/link.h"
 
 namespace reigen::collective {
@@ -42,6 +43,7 @@ class Engine {
 
   struct Options {
     std::span<std::byte> scratch;  // registered with the transport by the caller
+    Gpus* gpus = nullptr;          // of buckets on GPUs; outlives the engine
   };
 
   // Waits for the memory work in flight (no peer is waited for).

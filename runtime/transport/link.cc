@@ -21,4 +21,19 @@ std::string ToString(const Tag& tag) {
          " chunk " + std::to_string(tag.chunk) + " segment " + std::to_string(tag.segment);
 }
 
+namespace {
+
+Status HostOnly(const char* transport) {
+  return MakeStatus(StatusCode::kUnimplemented,
+                    std::string("links over ") + transport + " take memory of the host only");
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<Region>> Transport::RegisterDevice(const DeviceMemory&) {
+  return HostOnly(name());
+}
+
+Status Transport::TakesDeviceMemory(const Peer&) const { return HostOnly(name()); }
+
 }  // namespace reigen::transport

@@ -93,6 +93,17 @@ class Region {
   virtual ~Region() = default;
 };
 
+// Memory of a GPU, which this process does not touch.
+struct DeviceMemory {
+  int dmabuf = -1;              // of the caller's; may be closed once it is registered
+  uint64_t offset = 0;          // in the dma-buf
+  std::span<std::byte> memory;  // the addresses that stand for it in posts; never accessed
+  // What was received is in the GPU's memory for all readers only once the device that
+  // wrote it has read it back: a receive ends after that.
+  bool read_back = true;
+  std::vector<std::string> near;  // devices to be preferred for it; empty: all are alike
+};
+
 // All links of one worker over one kind of network.
 //
 // Threads: one owner for the transport and all its links.
@@ -111,6 +122,14 @@ class Transport {
   virtual std::vector<std::string> addresses() const = 0;
 
   virtual StatusOr<std::unique_ptr<Region>> Register(std::span<std::byte> memory) = 0;
+
+  // The same for a GPU's memory. Unimplemented: this transport, device, kernel or driver
+  // cannot; other codes: it was refused. The text says what and why. Here: Unimplemented.
+  virtual StatusOr<std::unique_ptr<Region>> RegisterDevice(const DeviceMemory& memory);
+  // Whether links to `peer` take such memory; if not, why.
+  virtual Status TakesDeviceMemory(const Peer& peer) const;
+  // The network devices that it works with, by the system's names; here none.
+  virtual std::vector<std::string> devices() const { return {}; }
 
   // The link to `peer`. Both ends call this; the one with the lower host number
   // dials, and keeps trying until the connect deadline. Posts are accepted at
