@@ -111,6 +111,7 @@ struct Refused {
 struct EpochBegun {
   Packet packet{.kind = PacketKind::kEpochBegun};
   uint64_t epoch = 0;
+  uint64_t device_scratch_bytes = 0;  // of a scratch on the GPU; 0: none (one host)
   int32_t rank = 0, size = 0, local_rank = 0, local_size = 0, cross_rank = 0, cross_size = 0;
 };
 
@@ -389,7 +390,7 @@ static_assert(sizeof(Packet) == 16);
 static_assert(sizeof(Hello) == 24);
 static_assert(sizeof(Welcome) == 32);
 static_assert(sizeof(Refused) == 1048);
-static_assert(sizeof(EpochBegun) == 48);
+static_assert(sizeof(EpochBegun) == 56);
 static_assert(sizeof(GrowArena) == 24);
 static_assert(sizeof(ArenaGrown) == 32);
 static_assert(sizeof(AddDeviceArena) == 216);
