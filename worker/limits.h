@@ -32,6 +32,11 @@ inline constexpr int kMaxStrangers = 64;
 // has is the true limit (the file is allocated when it is made).
 inline constexpr uint64_t kMaxArenaBytes = 1ull << 40;
 
+// Device arenas of a trainer, and their bytes in all: a GPU has less. Each is opened by
+// every other trainer of the host.
+inline constexpr size_t kMaxDeviceArenas = 256;
+inline constexpr uint64_t kMaxDeviceArenaBytes = 1ull << 40;
+
 }  // namespace reigen::worker::limits
 
 #endif  // REIGEN_WORKER_LIMITS_H_

@@ -193,6 +193,11 @@ Status Intake::CheckMemory(const local::TensorSlot& slot, const TensorSpec& tens
     return InvalidArgument("there is no arena " + std::to_string(slot.arena));
   }
   const ArenaView& arena = arenas[slot.arena];
+  // Nothing here may touch a GPU's memory, as is done with a host tensor's.
+  if (arena.kind == ArenaView::Kind::kScratch ||
+      (arena.kind == ArenaView::Kind::kDevice && spec_->device_kind != local::kCudaDevice)) {
+    return InvalidArgument("arena " + std::to_string(slot.arena) + " is not for such a tensor");
+  }
   if (slot.offset % local::kArenaAlignment != 0 || slot.offset > arena.bytes ||
       bytes > arena.bytes - slot.offset) {
     return InvalidArgument("memory outside of arena " + std::to_string(slot.arena));

@@ -19,8 +19,11 @@ namespace reigen::worker {
 
 // An arena as the worker has it mapped; only its extent is looked at.
 struct ArenaView {
+  enum class Kind : uint8_t { kHost, kDevice, kScratch };
+
   std::byte* base = nullptr;
   uint64_t bytes = 0;
+  Kind kind = Kind::kHost;
 };
 
 struct IncomingRequest {

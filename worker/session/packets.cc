@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <utility>
+#include <vector>
 
 #include "runtime/base/check.h"
 
@@ -40,10 +42,31 @@ StatusOr<TrainerPacket> Parse(std::span<const std::byte> bytes) {
     case local::PacketKind::kHello: fits = CopyExactly(bytes, packet.hello); break;
     case local::PacketKind::kGrowArena: fits = CopyExactly(bytes, packet.grow_arena); break;
     case local::PacketKind::kShutdown: fits = CopyExactly(bytes, shutdown); break;
+    case local::PacketKind::kAddDeviceArena:
+      fits = CopyExactly(bytes, packet.add_device_arena);
+      break;
+    case local::PacketKind::kPeerArenaOpened:
+      fits = CopyExactly(bytes, packet.peer_arena_opened);
+      break;
+    case local::PacketKind::kHostScratchMapped:
+      fits = CopyExactly(bytes, packet.host_scratch_mapped);
+      break;
     default: break;
   }
   if (!fits) return InvalidArgument("a packet that trainers do not send");
   return packet;
+}
+
+// Takes the descriptors out of a message, so that none is left open.
+std::vector<UniqueFd> TakeFds(msghdr& message) {
+  std::vector<UniqueFd> fds;
+  for (cmsghdr* at = CMSG_FIRSTHDR(&message); at != nullptr; at = CMSG_NXTHDR(&message, at)) {
+    if (at->cmsg_level != SOL_SOCKET || at->cmsg_type != SCM_RIGHTS) continue;
+    std::vector<int> numbers((at->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+    std::memcpy(numbers.data(), CMSG_DATA(at), numbers.size() * sizeof(int));
+    for (int fd : numbers) fds.emplace_back(fd);
+  }
+  return fds;
 }
 
 }  // namespace
@@ -80,21 +103,48 @@ local::Refused MakeRefused(local::ResultCode code, const std::string& text) {
   return refused;
 }
 
+std::string TextOf(std::span<const char> field) {
+  std::string text(field.data(), strnlen(field.data(), field.size()));
+  for (char& c : text) {
+    if (c < 0x20 || c > 0x7e) c = '?';
+  }
+  return text;
+}
+
+void SetText(const std::string& text, std::span<char> field) {
+  const size_t bytes = std::min(text.size(), field.size() - 1);
+  std::memcpy(field.data(), text.data(), bytes);
+  field[bytes] = 0;
+}
+
 StatusOr<std::optional<TrainerPacket>> ReceivePacket(int socket) {
   std::array<std::byte, 256> bytes;  // more than any packet of a trainer
+  iovec part{bytes.data(), bytes.size()};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];  // what finds no room is dropped
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
   ssize_t received = 0;
   do {
-    // Descriptors sent along are dropped by the kernel: there is no room for them.
-    received = recv(socket, bytes.data(), bytes.size(), MSG_DONTWAIT);
+    received = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   } while (received < 0 && errno == EINTR);
   if (received == 0) return Unavailable("closed");
   if (received < 0) {
     if (errno == EAGAIN || errno == EWOULDBLOCK) return std::optional<TrainerPacket>();
     return ErrnoStatus(StatusCode::kUnavailable, "receiving from the trainer");
   }
+  std::vector<UniqueFd> fds = TakeFds(message);
   REIGEN_ASSIGN_OR_RETURN(TrainerPacket packet,
                           Parse({bytes.data(), static_cast<size_t>(received)}));
-  return std::optional<TrainerPacket>(packet);
+  if (!fds.empty()) {
+    if (packet.kind != local::PacketKind::kAddDeviceArena) {
+      return InvalidArgument("a descriptor with a packet that has none");
+    }
+    packet.dmabuf = std::move(fds[0]);
+  }
+  return std::optional<TrainerPacket>(std::move(packet));
 }
 
 StatusOr<PeerIdentity> PeerOf(int socket) {

@@ -12,6 +12,7 @@
 
 #include "proto/local/local.h"
 #include "runtime/base/status.h"
+#include "runtime/base/unique_fd.h"
 
 namespace reigen::worker {
 
@@ -20,6 +21,10 @@ struct TrainerPacket {
   local::PacketKind kind = local::PacketKind::kHello;
   local::Hello hello;          // kHello
   local::GrowArena grow_arena; // kGrowArena
+  local::AddDeviceArena add_device_arena;         // kAddDeviceArena
+  UniqueFd dmabuf;                                // of it; of no other packet
+  local::PeerArenaOpened peer_arena_opened;       // kPeerArenaOpened
+  local::HostScratchMapped host_scratch_mapped;   // kHostScratchMapped
 };
 
 // Never waits: a trainer that does not read loses its session (an error).
@@ -29,6 +34,12 @@ template <typename T>
 Status SendPacket(int socket, const T& packet, std::span<const int> fds = {}) {
   return SendPacket(socket, &packet, sizeof packet, fds);
 }
+
+// A text field of a packet or a slot, to be shown to people: up to its end or the first 0;
+// what is not printable becomes '?'.
+std::string TextOf(std::span<const char> field);
+// Sets such a field, cut, with its 0.
+void SetText(const std::string& text, std::span<char> field);
 
 local::Refused MakeRefused(local::ResultCode code, const std::string& text);
 

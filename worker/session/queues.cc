@@ -30,6 +30,8 @@ Queues::Queues(std::span<std::byte> memory)
   header_.version = local::kVersion;
   header_.submission_slots = local::kSubmissionSlots;
   header_.completion_slots = local::kCompletionSlots;
+  header_.command_slots = local::kCommandSlots;
+  header_.done_slots = local::kDoneSlots;
 }
 
 StatusOr<bool> Queues::Take(local::Slot& slot) {

@@ -17,13 +17,15 @@ Session::Session(int local, pid_t pid, UniqueFd socket, UniqueFd pidfd, UniqueFd
       pidfd_(std::move(pidfd)),
       wake_(std::move(wake)),
       queues_file_(std::move(queues)),
-      queues_(queues_file_.memory()) {
+      queues_(queues_file_.memory()),
+      commands_(queues_file_.memory()) {
   views_.push_back({arena.memory().data(), arena.memory().size()});
   arenas_.push_back(std::move(arena));
 }
 
-Status Session::SendWelcome() {
+Status Session::SendWelcome(bool takes_device_arenas) {
   local::Welcome welcome;
+  welcome.takes_device_arenas = takes_device_arenas ? 1 : 0;
   welcome.arena_bytes = views_[0].bytes;
   welcome.worker_pid = getpid();
   const int fds[] = {queues_file_.fd(), arenas_[0].fd(), wake_.get()};

@@ -7,13 +7,18 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "proto/local/local.h"
 #include "runtime/base/status.h"
 #include "runtime/base/unique_fd.h"
+#include "worker/session/address_range.h"
+#include "worker/session/commands.h"
+#include "worker/session/device_traffic.h"
 #include "worker/session/intake.h"
 #include "worker/session/memory_file.h"
 #include "worker/session/queues.h"
@@ -37,21 +42,38 @@ class Session {
   int pidfd() const { return pidfd_.get(); }
   int wake_fd() const { return wake_.get(); }
 
-  Status SendWelcome();
+  Status SendWelcome(bool takes_device_arenas);
   // The file of a GrowArena.
   Status AddArena(MemoryFile arena);
   size_t arenas() const { return views_.size(); }
   bool growing() const { return growing_; }
   void set_growing(bool growing) { growing_ = growing; }
 
+  // --- its GPU (session_device.cc)
+  // Answers an AddDeviceArena. ResourceExhausted: it was refused; other errors end the
+  // session.
+  StatusOr<DeviceArena> AddDeviceArena(const local::AddDeviceArena& packet, UniqueFd dmabuf);
+  Status SendPeerArena(const local::PeerArena& arena);
+  Status SendHostScratch(uint64_t bytes, int fd);
+  // An error: nothing of the kind was asked, or it is answered already.
+  // *result: what the trainer says.
+  Status TakeOpened(const local::PeerArenaOpened& packet, Status* result);
+  Status TakeMapped(const local::HostScratchMapped& packet, Status* result);
+  Commands& commands() { return commands_; }
+  // Of an arena of host memory; null: there is no such place.
+  std::byte* HostMemory(uint32_t arena, uint64_t offset, uint64_t bytes) const;
+
   // Takes whole requests out of the queue, appending; up to `limit` slots. True:
   // there may be more. An error ends the session.
   StatusOr<bool> TakeRequests(size_t limit, std::vector<Request>& out);
-  bool HasSubmissions() const { return queues_.HasSubmissions(); }
+  bool HasNews() const { return queues_.HasSubmissions() || commands_.HasDone(); }
   void Complete(uint64_t request, local::ResultCode code, const std::string& text);
   // No bucket runs: payloads of requests that failed while one might are freed.
   void DropSpent() { spent_.clear(); }
-  void Publish() { queues_.Publish(); }
+  void Publish() {
+    queues_.Publish();
+    commands_.Publish();
+  }
   void SetSleeping(bool sleeping) { queues_.SetSleeping(sleeping); }
 
   // No more traffic; the memory stays.
@@ -73,8 +95,14 @@ class Session {
   UniqueFd wake_;
   MemoryFile queues_file_;
   std::vector<MemoryFile> arenas_;
+  std::vector<AddressRange> device_ranges_;
+  uint64_t device_bytes_ = 0;
+  bool has_scratch_ = false;
+  std::set<std::pair<uint32_t, uint32_t>> opening_;  // (local rank, arena) of PeerArenas
+  bool mapping_ = false;                             // a HostScratch
   std::vector<ArenaView> views_;
   Queues queues_;
+  Commands commands_;
   Intake intake_;
   std::vector<IncomingRequest> incoming_;
   // By request id; the payload if it came in the record, else null.

@@ -115,7 +115,7 @@ void Sessions::Attach(int local, pid_t pid, UniqueFd socket) {
                                              std::move(wake), std::move(*queues),
                                              std::move(*arena));
     allocating_[local] = 0;
-    if (const Status status = session->SendWelcome(); !status.ok()) {
+    if (const Status status = session->SendWelcome(options_.devices != nullptr); !status.ok()) {
       REIGEN_WARN("rank={} attached and was gone: {}", options_.ranks[local], Message(status));
       return;  // nothing of it counts yet; a dead process is seen by its parent
     }
@@ -142,7 +142,7 @@ Status Sessions::Watch(const Session& session) {
 void Sessions::OnSocket(int local) {
   while (sessions_[local] != nullptr) {
     const std::shared_ptr<Session> session = sessions_[local];
-    const StatusOr<std::optional<TrainerPacket>> packet = ReceivePacket(session->socket());
+    StatusOr<std::optional<TrainerPacket>> packet = ReceivePacket(session->socket());
     if (!packet.ok()) {
       Drain(local);
       const bool closed = packet.status().code() == StatusCode::kUnavailable;
@@ -158,7 +158,7 @@ void Sessions::OnPidfd(int local) {
   if (sessions_[local] != nullptr) Break(local, "ended without shutdown");
 }
 
-void Sessions::Handle(Session& session, const TrainerPacket& packet) {
+void Sessions::Handle(Session& session, TrainerPacket& packet) {
   switch (packet.kind) {
     case local::PacketKind::kGrowArena:
       Grow(session, packet.grow_arena.bytes);
@@ -169,8 +169,11 @@ void Sessions::Handle(Session& session, const TrainerPacket& packet) {
       if (sessions_[local] != nullptr) handler_->OnShutdown(local);
       break;
     }
-    default:
+    case local::PacketKind::kHello:
       Break(session.local(), "sent a second Hello");
+      break;
+    default:
+      HandleDevice(session, packet);
   }
 }
 
@@ -232,7 +235,7 @@ bool Sessions::PrepareToSleep() {
   }
   bool something = false;
   for (const auto& session : sessions_) {
-    if (session != nullptr && session->HasSubmissions()) something = true;
+    if (session != nullptr && session->HasNews()) something = true;
   }
   return something;
 }
@@ -281,6 +284,7 @@ std::shared_ptr<Session> Sessions::TakeOut(int local) {
   std::shared_ptr<Session> session = std::exchange(sessions_[local], nullptr);
   for (int fd : {session->socket(), session->pidfd(), session->wake_fd()}) loop_->Remove(fd);
   session->Close();
+  if (options_.devices != nullptr) options_.devices->OnSessionEnded(local);
   return session;
 }
 

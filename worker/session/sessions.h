@@ -17,6 +17,7 @@
 #include "runtime/collective/executor.h"
 #include "worker/core/request.h"
 #include "worker/event_loop.h"
+#include "worker/session/device_traffic.h"
 #include "worker/session/listener.h"
 #include "worker/session/packets.h"
 #include "worker/session/session.h"
@@ -48,24 +49,28 @@ class SessionHandler {
 //          runs. Of one that broke it stays: the coordinator may still plan what its
 //          trainer had asked for, and the job ends soon.
 // Errors:  whatever a trainer does ends at most its own session.
-class Sessions {
+class Sessions : public DeviceTrainers {
  public:
   struct Options {
     std::vector<int> ranks;  // global, in local order
     // Whether the process is the one started for the local rank, or descends from it.
     std::function<bool(pid_t pid, int local)> belongs;
+    // Null: device arenas are not taken.
+    DeviceHandler* devices = nullptr;
   };
 
   // All must outlive this.
   Sessions(Options options, EventLoop* loop, collective::WorkExecutor* executor,
            SessionHandler* handler);
-  ~Sessions();
+  ~Sessions() override;
 
   // At `path`, in a folder that only this user can enter.
   Status Listen(const std::string& path);
 
   // Takes what trainers have submitted: up to a share of each; true: more is there.
   bool TakeRequests();
+  // The same with answers to commands.
+  void TakeDones();
   // Before a wait: tells the trainers to wake this side. True: something came
   // meanwhile; do not wait.
   bool PrepareToSleep();
@@ -81,6 +86,15 @@ class Sessions {
   // To be called when no bucket runs.
   void FreeRetired();
 
+  // --- sessions_device.cc
+  void SendPeerArena(int local, const local::PeerArena& arena) override;
+  void SendHostScratch(int local, uint64_t bytes, int fd) override;
+  void SendDeviceUse(int local, bool use, const std::string& why_not) override;
+  void SendCommand(int local, const local::CommandSlot& command,
+                   std::vector<CommandWord> words) override;
+  std::byte* HostMemory(int local, uint32_t arena, uint64_t offset, uint64_t bytes) override;
+  void EndSession(int local, const std::string& reason) override;
+
  private:
   void OnStranger(UniqueFd socket, const PeerIdentity& peer, const local::Hello& hello);
   std::string WhyRefused(const PeerIdentity& peer, const local::Hello& hello, int local) const;
@@ -88,7 +102,10 @@ class Sessions {
   Status Watch(const Session& session);
   void OnSocket(int local);
   void OnPidfd(int local);
-  void Handle(Session& session, const TrainerPacket& packet);
+  void Handle(Session& session, TrainerPacket& packet);
+  void HandleDevice(Session& session, TrainerPacket& packet);
+  void AddDeviceArena(Session& session, TrainerPacket& packet);
+  void BreakUnlessOk(int local, const Status& status);
   void Grow(Session& session, uint64_t bytes);
   void Drain(int local);
   std::shared_ptr<Session> TakeOut(int local);

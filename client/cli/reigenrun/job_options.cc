@@ -32,6 +32,14 @@ StatusOr<double> ParseTimeoutScale(const std::string& text) {
   return scale;
 }
 
+StatusOr<std::string> ChooseGpuDirect(const std::string& flag, const std::string& variable) {
+  if (!flag.empty()) return flag;
+  if (variable.empty()) return std::string("auto");
+  if (variable == "auto" || variable == "off" || variable == "require") return variable;
+  return InvalidArgument("REIGEN_GPU_DIRECT: \"" + variable +
+                         "\" is none of auto, off, require");
+}
+
 launch::JobOptions MakeJobOptions(const Options& options, double timeout_scale) {
   launch::JobOptions job;
   job.set_fusion_threshold_bytes(static_cast<uint64_t>(options.fusion_threshold_mb * (1 << 20)));

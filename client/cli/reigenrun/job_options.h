@@ -14,6 +14,9 @@ namespace reigen::run {
 // the launcher (a slow machine, a sanitizer). Empty is 1.
 StatusOr<double> ParseTimeoutScale(const std::string& text);
 
+// --gpu-direct, else REIGEN_GPU_DIRECT, else auto.
+StatusOr<std::string> ChooseGpuDirect(const std::string& flag, const std::string& variable);
+
 launch::JobOptions MakeJobOptions(const Options& options, double timeout_scale);
 
 }  // namespace reigen::run

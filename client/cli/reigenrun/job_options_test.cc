@@ -46,6 +46,13 @@ TEST(JobOptionsTest, TheTransportIsHandedOn) {
   EXPECT_EQ(job.rdma_gid_index(), 0);
 }
 
+TEST(JobOptionsTest, GpuDirectIsTheFlagThenTheVariableThenAuto) {
+  EXPECT_EQ(*ChooseGpuDirect("", ""), "auto");
+  EXPECT_EQ(*ChooseGpuDirect("", "off"), "off");
+  EXPECT_EQ(*ChooseGpuDirect("require", "off"), "require");
+  EXPECT_FALSE(ChooseGpuDirect("", "always").ok());
+}
+
 TEST(JobOptionsTest, TheScaleMustBeASensibleNumber) {
   EXPECT_EQ(*ParseTimeoutScale(""), 1.0);
   EXPECT_EQ(*ParseTimeoutScale("2.5"), 2.5);

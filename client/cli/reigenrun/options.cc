@@ -137,6 +137,11 @@ void AddBehaviour(CLI::App* app, Options* o) {
                   "Of 16-bit sums between hosts: auto (float32 for averages), fp32, tensor")
       ->capture_default_str()
       ->check(CLI::IsMember({"auto", "fp32", "tensor"}));
+  app->add_option("--gpu-direct", o->gpu_direct,
+                  "CUDA tensors between hosts: auto (reduced on GPUs, moved by GPUDirect RDMA"
+                  " where that can be), off (by the CPU), require (GPUDirect RDMA, or the job"
+                  " ends); default: REIGEN_GPU_DIRECT, else auto")
+      ->check(CLI::IsMember({"auto", "off", "require"}));
 }
 
 void AddOutput(CLI::App* app, Options* o) {

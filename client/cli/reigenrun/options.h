@@ -32,6 +32,7 @@ struct Options {
 
   double fusion_threshold_mb = 64;
   std::string wire_precision = "auto";
+  std::string gpu_direct;  // empty: as REIGEN_GPU_DIRECT says
   std::string log_level = "warning";
 
   std::string output_folder;

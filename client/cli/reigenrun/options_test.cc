@@ -44,8 +44,8 @@ TEST(ParseOptionsTest, EveryOptionArrives) {
        "/w", "--network-interfaces", "eth0,10.0.0.0/8", "--port-range", "9000-9100",
        "--start-timeout", "5", "--coordinator-timeout", "6.5", "--stall-check-warning-time-seconds",
        "2", "--stall-check-shutdown-time-seconds", "6", "--fusion-threshold-mb",
-       "8", "--wire-precision", "fp32", "--output-filename", "out", "--log-level", "debug",
-       "--verbose", "--transport", "rdma", "--rdma-devices", "mlx5_0,mlx5_1:2",
+       "8", "--wire-precision", "fp32", "--gpu-direct", "off", "--output-filename", "out",
+       "--log-level", "debug", "--verbose", "--transport", "rdma", "--rdma-devices", "mlx5_0,mlx5_1:2",
        "--rdma-gid-index", "3", "cmd"});
   EXPECT_EQ(o.hosts, "a:1,b:1");
   EXPECT_EQ(o.ssh_port, 2222);
@@ -62,6 +62,7 @@ TEST(ParseOptionsTest, EveryOptionArrives) {
   EXPECT_TRUE(Parse({"--no-stall-check", "cmd"}).no_stall_check);
   EXPECT_EQ(o.fusion_threshold_mb, 8);
   EXPECT_EQ(o.wire_precision, "fp32");
+  EXPECT_EQ(o.gpu_direct, "off");
   EXPECT_EQ(o.output_folder, "out");
   EXPECT_EQ(o.log_level, "debug");
   EXPECT_TRUE(o.verbose);
@@ -76,7 +77,7 @@ TEST(ParseOptionsTest, MistakesAreNamed) {
   const std::vector<Words> mistakes = {
       {"--nope", "x"}, {"-np", "0", "x"}, {"-np", "65537", "x"}, {"-np", "two", "x"}, {"-np"},
       {"-H", "a", "--hostfile", "b", "x"}, {"--wire-precision", "fp8", "x"}, {},
-      {"--transport", "ib", "x"}, {"--rdma-gid-index", "-1", "x"},
+      {"--gpu-direct", "on", "x"}, {"--transport", "ib", "x"}, {"--rdma-gid-index", "-1", "x"},
       {"-np", "2"}, {"--port-range", "9-8", "x"}, {"--port-range", "9", "x"},
       {"--no-stall-check", "--stall-check-shutdown-time-seconds", "6", "x"}};
   for (const Words& words : mistakes) {

@@ -116,6 +116,9 @@ StatusOr<Plan> MakePlan(const Options& options, const std::string& hostfile_text
   plan.environment = around.environment;
   plan.working_directory = around.working_directory;
   plan.job_options = MakeJobOptions(options, scale);
+  REIGEN_ASSIGN_OR_RETURN(*plan.job_options.mutable_gpu_direct(),
+                          ChooseGpuDirect(options.gpu_direct,
+                                          FindVariable(around.environment, "REIGEN_GPU_DIRECT")));
   REIGEN_RETURN_IF_ERROR(ChooseProgram(around, &plan));
   return plan;
 }

@@ -44,6 +44,19 @@ TEST(MakePlanTest, OneMachineNeedsNoRshAndStaysOnLoopback) {
   EXPECT_EQ(plan->program, "/bin/sh");
 }
 
+TEST(MakePlanTest, GpuDirectComesFromTheFlagOrTheEnvironment) {
+  Options options = Command({"sh"});
+  Surroundings around = Around();
+  EXPECT_EQ(MakePlan(options, "", around)->job_options.gpu_direct(), "auto");
+  around.environment.push_back("REIGEN_GPU_DIRECT=off");
+  EXPECT_EQ(MakePlan(options, "", around)->job_options.gpu_direct(), "off");
+  options.gpu_direct = "require";
+  EXPECT_EQ(MakePlan(options, "", around)->job_options.gpu_direct(), "require");
+  options.gpu_direct = "";
+  around.environment.back() = "REIGEN_GPU_DIRECT=of";
+  EXPECT_FALSE(MakePlan(options, "", around).ok());
+}
+
 TEST(MakePlanTest, WithoutIpv4LoopbackIsThatOfIpv6) {
   Surroundings around = Around();
   around.interfaces = {{.interface = "lo", .address = "::1", .loopback = true}};
