@@ -49,16 +49,16 @@ Result Device::Start() {
   int greatest = 0;
   REIGEN_SDK_RETURN_IF_ERROR(
       Check("cuCtxGetStreamPriorityRange", api_.priority_range(&least, &greatest)));
-  for (Lane* lane : {&fetching_, &sending_}) {
+  for (Lane* lane : {&fetching_, &sending_, &commands_}) {
     REIGEN_SDK_RETURN_IF_ERROR(
         Check("cuStreamCreateWithPriority",
               api_.stream_create(&lane->stream, kCuStreamNonBlocking, greatest)));
   }
+  FindFacts();
   const std::string why_none = StartKernels();
   REIGEN_SDK_RETURN_IF_ERROR(lost());
-  options_.report("CUDA device " + std::to_string(ordinal_) + ": tensors go through page-locked "
-                  "host memory, without GPUDirect, which libreigen has not; small and strided ones " +
-                  (why_none.empty() ? "packed by its kernels"
+  options_.report("CUDA device " + std::to_string(ordinal_) + ": small and strided tensors are " +
+                  (why_none.empty() ? "packed by libreigen's kernels"
                                     : "copied one by one, for " + why_none));
   return Ok();
 }
@@ -81,7 +81,7 @@ Device::~Device() {
   {
     const Current current(*this);
     if (current.result().ok()) {
-      for (Lane* lane : {&fetching_, &sending_}) {
+      for (Lane* lane : {&fetching_, &sending_, &commands_}) {
         if (lane->stream != nullptr) api_.stream_destroy(lane->stream);
         if (lane->scratch != 0) api_.free(lane->scratch);
       }

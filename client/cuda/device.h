@@ -1,11 +1,12 @@
-// One GPU as the SDK uses it: tensors to and from host memory, on two streams of high
-// priority of its own, ordered after and before the caller's streams by events; small and
-// strided ones by the kernels of libreigen, where it has them and the device takes them.
+// One GPU as the SDK uses it: tensors to and from packed memory, of the host or of GPUs,
+// on two streams of high priority of its own, ordered after and before the caller's streams
+// by events; small and strided ones by the kernels of libreigen, where it has them and the
+// device takes them. Commands of the worker's run on a third.
 //
 // Threads: any; every call makes the device's primary context, which is the
 //          frameworks' too, current for its own duration.
-// Memory:  the caller's, until the event of StartToHost or ToDevice was waited for. On the
-//          device a scratch range for each direction.
+// Memory:  the caller's, until the event that a call gives was waited for. On the
+//          device a scratch range for each direction, and what Allocate gave.
 // Errors:  a sticky one (errors.h) is kept: from then on every call fails with its
 //          text. Nothing but this process's GPU tensors is touched by it.
 // Waits:   by asking again and again, up to the limit of the options: then the device
@@ -13,7 +14,9 @@
 #ifndef REIGEN_CLIENT_CUDA_DEVICE_H_
 #define REIGEN_CLIENT_CUDA_DEVICE_H_
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -22,10 +25,12 @@
 #include <vector>
 
 #include "client/c/result.h"
+#include "client/cuda/command.h"
 #include "client/cuda/driver_api.h"
 #include "client/cuda/kernels.h"
 #include "client/cuda/pack_plan.h"
 #include "runtime/base/clock.h"
+#include "runtime/base/unique_fd.h"
 
 namespace reigen::sdk::cuda {
 
@@ -39,6 +44,17 @@ struct DeviceOptions {
   // Takes a line about the mode and each fallback, once.
   std::function<void(const std::string& line)> report = [](const std::string&) {};
 };
+
+struct DeviceFacts {
+  int capability_major = 0;
+  int writes_ordering = 0;   // CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING
+  bool allows_rdma = false;  // GPUDirect RDMA
+  bool exports_dmabuf = false;
+  std::string bus_id;  // "0000:3b:00.0"
+  uint64_t total_bytes = 0;
+};
+
+class DeviceRange;
 
 class Device : public std::enable_shared_from_this<Device> {
  public:
@@ -65,6 +81,7 @@ class Device : public std::enable_shared_from_this<Device> {
   Device& operator=(const Device&) = delete;
 
   int ordinal() const { return ordinal_; }
+  const DeviceFacts& facts() const { return facts_; }
   // What the stream has been given so far.
   Result Mark(CuStream stream, std::unique_ptr<Event>* out);
   // After `begin`: device -> host. The host memory has the elements at `end`. Unless it
@@ -81,6 +98,33 @@ class Device : public std::enable_shared_from_this<Device> {
   // Keeps memory of a failed operation if the device may still touch it.
   void KeepIfTouched(std::shared_ptr<void> memory);
 
+  // Memory of the GPU at a 2 MiB boundary, `bytes` rounded up to a multiple of that: an
+  // allocation of its own, so that a handle is of it alone. ResourceExhausted: the GPU has
+  // no more.
+  Result Allocate(size_t bytes, std::unique_ptr<DeviceRange>* out);
+  // For OpenIpc in another process.
+  Result ExportIpc(const DeviceRange& range, std::array<uint8_t, kCuIpcHandleBytes>* handle);
+  // Memory of another process, on this GPU or one that this one reaches. To be closed
+  // before its owner frees it.
+  Result OpenIpc(const std::array<uint8_t, kCuIpcHandleBytes>& handle, CuAddress* out);
+  void CloseIpc(CuAddress address);
+  // For RDMA devices, which from then on may touch it. Unavailable, with CUDA's words: it
+  // cannot be had.
+  Result ExportDmabuf(const DeviceRange& range, UniqueFd* out);
+  // Host memory, page-locked, for kernels and copies. Until UnmapHost.
+  Result MapHost(void* memory, size_t bytes, CuAddress* out);
+  void UnmapHost(void* memory) { Unpin(memory); }
+
+  // After `begin`: tensors -> packed, on GPUs alone. Waits for `begin` if one has more
+  // dimensions than the kernels take.
+  Result StartPack(const Event& begin, std::span<const DevicePack> packs,
+                   std::unique_ptr<Event>* end);
+  // Packed -> tensors; `stream` goes on after it.
+  Result StartUnpack(std::span<const DevicePack> packs, CuStream stream,
+                     std::unique_ptr<Event>* end);
+  // Commands run one after the other. A failure: none of its work goes on.
+  Result StartCommand(const Command& command, std::unique_ptr<Event>* end);
+
   bool has_kernels() const { return kernels_ != nullptr; }
   // After `begin`, in one launch for 16 items; `stream` goes on after it. Requires
   // has_kernels(). `batch` is the form of all, its items aside.
@@ -88,6 +132,7 @@ class Device : public std::enable_shared_from_this<Device> {
                 std::span<const ReduceItem> items, CuStream stream);
 
  private:
+  friend class DeviceRange;
   class Current;  // makes the context current
 
   // A stream, and what its work packs into: launches and copies of it go together.
@@ -101,6 +146,9 @@ class Device : public std::enable_shared_from_this<Device> {
       : options_(options), api_(*options.api), ordinal_(ordinal) {}
   Result Start();
   std::string StartKernels();
+  void FindFacts();
+  int Attribute(int attribute);
+  Result AllocateAligned(size_t bytes, CuAddress* address);
   Result Check(const char* call, CuResult code);
   Result Check(const Failed& failed) { return Check(failed.call, failed.code); }
   Result NewEvent(std::unique_ptr<Event>* out);
@@ -112,6 +160,10 @@ class Device : public std::enable_shared_from_this<Device> {
   Result Fetch(const Lane& lane, const PackPlan& plan);
   Result Send(const Lane& lane, const PackPlan& plan);
   Result Launch(const Lane& lane, const PackRound& round);
+  Result CopyAll(const Lane& lane, const DevicePackPlan& plan, bool to_tensors);
+  Result PackOnHost(const Lane& lane, const DevicePack& pack);
+  Result UnpackOnHost(const Lane& lane, const DevicePack& pack);
+  Result RunCommand(const Lane& lane, const CommandPlan& plan);
   Result FetchOnHost(const Lane& lane, const Copy& copy);
   Result SendOnHost(const Lane& lane, const Copy& copy);
   Result lost() const;
@@ -123,6 +175,8 @@ class Device : public std::enable_shared_from_this<Device> {
   CuContext context_ = nullptr;  // retained
   Lane fetching_;  // a copy to the device never waits behind one to come
   Lane sending_;
+  Lane commands_;  // without scratch
+  DeviceFacts facts_;
   std::unique_ptr<Kernels> kernels_;  // null: tensors are copied one by one
 
   mutable std::mutex mutex_;  // of what follows
@@ -130,6 +184,24 @@ class Device : public std::enable_shared_from_this<Device> {
   bool touches_ = false;      // lost while it was at work
   bool pin_failed_ = false;
   std::vector<std::shared_ptr<void>> kept_;
+};
+
+// The SDK's own memory on a GPU. Freed at the end, unless the device is lost: what it may
+// still touch is kept.
+class DeviceRange {
+ public:
+  DeviceRange(std::shared_ptr<Device> device, CuAddress address, size_t bytes)
+      : device_(std::move(device)), address_(address), bytes_(bytes) {}
+  ~DeviceRange();
+  DeviceRange(const DeviceRange&) = delete;
+  DeviceRange& operator=(const DeviceRange&) = delete;
+  CuAddress address() const { return address_; }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  const std::shared_ptr<Device> device_;
+  const CuAddress address_;
+  const size_t bytes_;
 };
 
 }  // namespace reigen::sdk::cuda

@@ -172,7 +172,7 @@ TEST_F(DeviceTest, AReductionRunsOnTheDeviceBetweenTheCallersWork) {
 TEST_F(DeviceTest, TheModeAndWhyNoBetterOneIsReportedOnce) {
   ASSERT_EQ(reports_.size(), 1u);
   EXPECT_NE(reports_[0].find("CUDA device 0: "), std::string::npos);
-  EXPECT_NE(reports_[0].find("packed by its kernels"), std::string::npos) << reports_[0];
+  EXPECT_NE(reports_[0].find("packed by libreigen's kernels"), std::string::npos) << reports_[0];
   for (const char* symbol : {"cuModuleLoadData", "cuModuleGetFunction", "cuMemAlloc_v2"}) {
     driver_.FailOnce(symbol, 222);
     ASSERT_TRUE(Device::Open(options_, 0, &device_).ok());

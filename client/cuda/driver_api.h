@@ -29,7 +29,20 @@ inline constexpr CuResult kCuIllegalAddress = 700;
 inline constexpr unsigned kCuStreamNonBlocking = 1;
 inline constexpr unsigned kCuEventDisableTiming = 2;
 inline constexpr unsigned kCuHostRegisterPortable = 1;
+inline constexpr unsigned kCuHostRegisterDeviceMap = 2;
+inline constexpr unsigned kCuIpcLazyEnablePeerAccess = 1;
+inline constexpr int kCuPointerSyncMemops = 6;
 inline constexpr int kCuPointerDeviceOrdinal = 9;
+inline constexpr int kCuRangeHandleDmabuf = 1;
+inline constexpr int kCuDeviceCapabilityMajor = 75;
+inline constexpr int kCuDeviceAllowsRdma = 116;
+inline constexpr int kCuDeviceWritesOrdering = 118;
+inline constexpr int kCuDeviceExportsDmabuf = 124;
+
+inline constexpr size_t kCuIpcHandleBytes = 64;
+struct CuIpcHandle {  // by value in calls
+  unsigned char bytes[kCuIpcHandleBytes];
+};
 
 // X(member, symbol, parameters): `symbol` is what libcuda exports.
 #define REIGEN_CUDA_FUNCTIONS(X)                                                          \
@@ -37,6 +50,9 @@ inline constexpr int kCuPointerDeviceOrdinal = 9;
   X(driver_version, cuDriverGetVersion, (int* version))                                   \
   X(device_count, cuDeviceGetCount, (int* count))                                         \
   X(device_get, cuDeviceGet, (CuDevice * device, int ordinal))                            \
+  X(device_attribute, cuDeviceGetAttribute, (int* value, int attribute, CuDevice device)) \
+  X(device_bus_id, cuDeviceGetPCIBusId, (char* id, int length, CuDevice device))          \
+  X(device_memory, cuDeviceTotalMem_v2, (size_t * bytes, CuDevice device))                \
   X(primary_retain, cuDevicePrimaryCtxRetain, (CuContext * context, CuDevice device))     \
   X(primary_release, cuDevicePrimaryCtxRelease_v2, (CuDevice device))                     \
   X(push_context, cuCtxPushCurrent_v2, (CuContext context))                               \
@@ -53,12 +69,19 @@ inline constexpr int kCuPointerDeviceOrdinal = 9;
   X(event_query, cuEventQuery, (CuEvent event))                                           \
   X(host_register, cuMemHostRegister_v2, (void* memory, size_t bytes, unsigned flags))    \
   X(host_unregister, cuMemHostUnregister, (void* memory))                                 \
+  X(host_address, cuMemHostGetDevicePointer_v2,                                           \
+    (CuAddress * address, void* memory, unsigned flags))                                  \
+  X(copy, cuMemcpyAsync, (CuAddress to, CuAddress from, size_t bytes, CuStream stream))   \
   X(copy_to_host, cuMemcpyDtoHAsync_v2,                                                   \
     (void* to, CuAddress from, size_t bytes, CuStream stream))                            \
   X(copy_to_device, cuMemcpyHtoDAsync_v2,                                                 \
     (CuAddress to, const void* from, size_t bytes, CuStream stream))                      \
   X(allocate, cuMemAlloc_v2, (CuAddress * address, size_t bytes))                         \
   X(free, cuMemFree_v2, (CuAddress address))                                              \
+  X(ipc_handle, cuIpcGetMemHandle, (CuIpcHandle * handle, CuAddress address))             \
+  X(ipc_open, cuIpcOpenMemHandle_v2,                                                      \
+    (CuAddress * address, CuIpcHandle handle, unsigned flags))                            \
+  X(ipc_close, cuIpcCloseMemHandle, (CuAddress address))                                  \
   X(module_load, cuModuleLoadData, (CuModule * module, const void* image))                \
   X(module_unload, cuModuleUnload, (CuModule module))                                     \
   X(module_function, cuModuleGetFunction,                                                 \
@@ -68,12 +91,21 @@ inline constexpr int kCuPointerDeviceOrdinal = 9;
      unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,         \
      CuStream stream, void** arguments, void** extra))                                    \
   X(pointer_attribute, cuPointerGetAttribute, (void* value, int attribute, CuAddress address)) \
+  X(set_pointer_attribute, cuPointerSetAttribute,                                         \
+    (const void* value, int attribute, CuAddress address))                                \
   X(error_name, cuGetErrorName, (CuResult code, const char** name))                       \
   X(error_text, cuGetErrorString, (CuResult code, const char** text))
+
+// Null where the driver is older than the function (here: than 11.7): the caller asks
+// before each use.
+#define REIGEN_CUDA_OPTIONAL_FUNCTIONS(X)                                                 \
+  X(range_handle, cuMemGetHandleForAddressRange,                                          \
+    (void* handle, CuAddress address, size_t bytes, int type, unsigned long long flags))
 
 struct DriverApi {
 #define REIGEN_CUDA_MEMBER(member, symbol, parameters) CuResult(*member) parameters = nullptr;
   REIGEN_CUDA_FUNCTIONS(REIGEN_CUDA_MEMBER)
+  REIGEN_CUDA_OPTIONAL_FUNCTIONS(REIGEN_CUDA_MEMBER)
 #undef REIGEN_CUDA_MEMBER
 };
 

@@ -37,6 +37,7 @@ TEST(DriverApiTest, FunctionsAreCalledAsTheToolkitDeclaresThem) {
 #define REIGEN_CUDA_SAME(member, symbol, parameters) \
   EXPECT_TRUE((IsSame<decltype(DriverApi::member), decltype(&symbol)>())) << #symbol;
   REIGEN_CUDA_FUNCTIONS(REIGEN_CUDA_SAME)
+  REIGEN_CUDA_OPTIONAL_FUNCTIONS(REIGEN_CUDA_SAME)
 #undef REIGEN_CUDA_SAME
 }
 
@@ -50,7 +51,16 @@ TEST(DriverApiTest, NumbersAreTheToolkits) {
   EXPECT_EQ(kCuStreamNonBlocking, unsigned{CU_STREAM_NON_BLOCKING});
   EXPECT_EQ(kCuEventDisableTiming, unsigned{CU_EVENT_DISABLE_TIMING});
   EXPECT_EQ(kCuHostRegisterPortable, unsigned{CU_MEMHOSTREGISTER_PORTABLE});
+  EXPECT_EQ(kCuHostRegisterDeviceMap, unsigned{CU_MEMHOSTREGISTER_DEVICEMAP});
+  EXPECT_EQ(kCuIpcLazyEnablePeerAccess, unsigned{CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS});
+  EXPECT_EQ(sizeof(CuIpcHandle), sizeof(CUipcMemHandle));
+  EXPECT_EQ(kCuPointerSyncMemops, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS);
   EXPECT_EQ(kCuPointerDeviceOrdinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
+  EXPECT_EQ(kCuRangeHandleDmabuf, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD);
+  EXPECT_EQ(kCuDeviceCapabilityMajor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+  EXPECT_EQ(kCuDeviceAllowsRdma, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED);
+  EXPECT_EQ(kCuDeviceWritesOrdering, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING);
+  EXPECT_EQ(kCuDeviceExportsDmabuf, CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED);
 }
 
 }  // namespace

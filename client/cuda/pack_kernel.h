@@ -3,8 +3,9 @@
 // tests run it.
 //
 // The packed range is dealt out in tiles, one for each block of threads, whatever the
-// tensors' sizes are; each thread moves slots of 16 bytes. A tensor's packed bytes begin
-// at a slot's begin; its own address has any alignment.
+// tensors' sizes are; each thread moves slots of 16 bytes. A slot may hold bytes of several
+// tensors, and of each tensor both addresses have any alignment; of one with strides the
+// packed bytes begin at a slot's begin.
 #ifndef REIGEN_CLIENT_CUDA_PACK_KERNEL_H_
 #define REIGEN_CLIENT_CUDA_PACK_KERNEL_H_
 
@@ -25,12 +26,12 @@ inline constexpr uint32_t kMaxStridedDims = 4;
 // One after the other in the packed range, with gaps at most.
 struct PackItem {
   uint64_t tensor;
-  uint32_t packed;  // from the range's begin on; a multiple of kPackSlotBytes
+  uint32_t packed;  // from the range's begin on
   uint32_t bytes;
 };
 
 struct PackBatch {
-  uint64_t range;
+  uint64_t range;  // a multiple of kPackSlotBytes
   uint32_t item_count;
   uint32_t to_tensors;  // 0: tensors -> range
   PackItem items[kMaxPackItems];
@@ -57,10 +58,16 @@ struct StridedBatch {
 };
 static_assert(sizeof(StridedBatch) <= 4096);
 
+// The slot that the first item begins in.
+template <typename Batch>
+REIGEN_HOST_DEVICE uint32_t FirstSlot(const Batch& batch) {
+  return batch.items[0].packed / kPackSlotBytes * kPackSlotBytes;
+}
+
 template <typename Batch>
 uint32_t PackBlocks(const Batch& batch) {
   const auto& last = batch.items[batch.item_count - 1];
-  const uint64_t bytes = uint64_t{last.packed} + last.bytes - batch.items[0].packed;
+  const uint64_t bytes = uint64_t{last.packed} + last.bytes - FirstSlot(batch);
   return static_cast<uint32_t>((bytes + kPackTileBytes - 1) / kPackTileBytes);
 }
 
@@ -92,10 +99,11 @@ REIGEN_HOST_DEVICE inline void MoveElement(uint64_t to, uint64_t from, uint32_t 
   }
 }
 
-REIGEN_HOST_DEVICE inline void MoveItemSlot(const PackBatch& batch, const PackItem& item,
-                                            uint32_t slot, uint32_t bytes) {
-  const uint64_t tensor = item.tensor + (slot - item.packed);
-  const uint64_t packed = batch.range + slot;
+// `bytes` from `begin` of the range on, which are of one slot.
+REIGEN_HOST_DEVICE inline void MoveItemPart(const PackBatch& batch, const PackItem& item,
+                                            uint32_t begin, uint32_t bytes) {
+  const uint64_t tensor = item.tensor + (begin - item.packed);
+  const uint64_t packed = batch.range + begin;
   batch.to_tensors != 0 ? MoveSlot(tensor, packed, bytes) : MoveSlot(packed, tensor, bytes);
 }
 
@@ -105,9 +113,9 @@ REIGEN_HOST_DEVICE inline uint64_t Quotient(uint64_t a, uint64_t b) {
   return a / b;
 }
 
-REIGEN_HOST_DEVICE inline void MoveItemSlot(const StridedBatch& batch, const StridedItem& item,
-                                            uint32_t slot, uint32_t bytes) {
-  uint64_t element = item.first + (slot - item.packed) / item.element_bytes;
+REIGEN_HOST_DEVICE inline void MoveItemPart(const StridedBatch& batch, const StridedItem& item,
+                                            uint32_t begin, uint32_t bytes) {
+  uint64_t element = item.first + (begin - item.packed) / item.element_bytes;
   for (uint32_t done = 0; done < bytes; done += item.element_bytes, ++element) {
     uint64_t left = element;
     uint64_t tensor = item.tensor;
@@ -117,7 +125,7 @@ REIGEN_HOST_DEVICE inline void MoveItemSlot(const StridedBatch& batch, const Str
           static_cast<int64_t>(left - outer * item.extents[d]) * item.strides[d]);
       left = outer;
     }
-    const uint64_t packed = batch.range + slot + done;
+    const uint64_t packed = batch.range + begin + done;
     batch.to_tensors != 0 ? MoveElement(tensor, packed, item.element_bytes)
                           : MoveElement(packed, tensor, item.element_bytes);
   }
@@ -175,19 +183,21 @@ REIGEN_HOST_DEVICE inline bool MoveTile(const StridedBatch&, const StridedItem&,
 // What one thread of a launch of PackBlocks(batch) x kPackThreads does.
 template <typename Batch>
 REIGEN_HOST_DEVICE void PackThread(const Batch& batch, uint32_t block, uint32_t thread) {
-  const uint32_t begin = batch.items[0].packed + block * kPackTileBytes;
+  const uint32_t begin = FirstSlot(batch) + block * kPackTileBytes;
   uint32_t index = pack::ItemAt(batch, 0, begin);  // the same for the whole block
   if (index == batch.item_count) return;
   if (pack::MoveTile(batch, batch.items[index], begin, thread)) return;
   for (uint32_t at = thread * kPackSlotBytes; at < kPackTileBytes;
        at += kPackThreads * kPackSlotBytes) {
     const uint32_t slot = begin + at;
+    const uint32_t end = slot + kPackSlotBytes;
     index = pack::ItemAt(batch, index, slot);
-    if (index == batch.item_count) return;
-    const auto& item = batch.items[index];
-    if (item.packed > slot) continue;  // a gap
-    const uint32_t left = item.packed + item.bytes - slot;
-    pack::MoveItemSlot(batch, item, slot, left < kPackSlotBytes ? left : kPackSlotBytes);
+    for (uint32_t i = index; i < batch.item_count && batch.items[i].packed < end; ++i) {
+      const auto& item = batch.items[i];
+      const uint32_t item_end = item.packed + item.bytes;
+      const uint32_t from = item.packed < slot ? slot : item.packed;
+      pack::MoveItemPart(batch, item, from, (item_end < end ? item_end : end) - from);
+    }
   }
 }
 

@@ -1,6 +1,6 @@
-// What goes how between tensors on a GPU and their packed places in host memory: large
-// contiguous ones by a copy each, many small and strided ones by the pack kernels, through
-// a scratch range on the GPU and one copy of it. Pure.
+// What goes how between tensors on a GPU and their packed places: large contiguous ones by
+// a copy each, many small and strided ones by the pack kernels; if the packed places are in
+// host memory, through a scratch range on the GPU and one copy of it. Pure.
 #ifndef REIGEN_CLIENT_CUDA_PACK_PLAN_H_
 #define REIGEN_CLIENT_CUDA_PACK_PLAN_H_
 
@@ -51,6 +51,26 @@ struct PackPlan {
 // there are no kernels.
 PackPlan MakePackPlan(std::span<const Copy> copies, CuAddress scratch, size_t scratch_bytes,
                       bool to_tensors);
+
+// A tensor's elements on a device, and its packed ones there or on another device: at
+// a multiple of kPackSlotBytes, unless the tensor is contiguous.
+struct DevicePack {
+  CuAddress tensor = 0;
+  CuAddress packed = 0;
+  size_t bytes = 0;                // packed
+  const Layout* layout = nullptr;  // null: contiguous
+};
+
+struct DevicePackPlan {
+  std::vector<DevicePack> direct;
+  std::vector<DevicePack> on_host;
+  std::vector<PackBatch> packs;
+  std::vector<StridedBatch> strided;
+};
+
+// Adds to the plan.
+void AddToPlan(std::span<const DevicePack> packs, bool has_kernels, bool to_tensors,
+               DevicePackPlan* plan);
 
 }  // namespace reigen::sdk::cuda
 

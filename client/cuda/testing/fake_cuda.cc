@@ -1,5 +1,4 @@
 // libcuda's interface, as far as the SDK and its tests use it, over FakeMachine.
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -10,9 +9,12 @@
 #include "client/cuda/testing/fake_machine.h"
 
 using reigen::fake_cuda::contexts;
+using reigen::fake_cuda::DeviceCount;
 using reigen::fake_cuda::Event;
+using reigen::fake_cuda::kAnyDevice;
 using reigen::fake_cuda::kInvalidValue;
 using reigen::fake_cuda::Machine;
+using reigen::fake_cuda::Range;
 using reigen::fake_cuda::Run;
 using reigen::fake_cuda::Stream;
 
@@ -20,26 +22,6 @@ namespace {
 
 constexpr int kInvalidContext = 201;
 constexpr int kInvalidHandle = 400;
-
-int DeviceCount() {
-  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
-  if (visible == nullptr) return 2;
-  int count = *visible != '\0' ? 1 : 0;
-  for (; *visible != '\0'; ++visible) count += *visible == ',' ? 1 : 0;
-  return count;
-}
-
-// As with a real driver, memory that is not page-locked is read or written before
-// the call returns.
-int StartCopy(Machine& machine, void* stream_handle, const void* host, void* to,
-              const void* from, size_t bytes) {
-  Stream* const stream = machine.StreamOf(stream_handle);
-  machine.Push(stream, [&machine, to, from, bytes] {
-    machine.Touch(-1, [=] { std::memcpy(to, from, bytes); });
-  });
-  if (!machine.Registered(host)) machine.RunTo(stream, stream->work.size());
-  return 0;
-}
 
 }  // namespace
 
@@ -175,63 +157,6 @@ FAKE_CUDA cuStreamQuery(void* stream) {
   });
 }
 
-FAKE_CUDA cuMemAlloc_v2(uint64_t* address, size_t bytes) {
-  return Run("cuMemAlloc_v2", true, [=](Machine& machine) {
-    *address = reinterpret_cast<uintptr_t>(machine.Allocate(bytes));
-    return *address != 0 ? 0 : 2;
-  });
-}
-
-FAKE_CUDA cuMemFree_v2(uint64_t address) {
-  return Run("cuMemFree_v2", true, [=](Machine& machine) {
-    return machine.Free(reinterpret_cast<void*>(address)) ? 0 : kInvalidValue;
-  });
-}
-
-FAKE_CUDA cuMemHostRegister_v2(void* memory, size_t bytes, unsigned) {
-  return Run("cuMemHostRegister_v2", true,
-             [=](Machine& machine) { return machine.Register(memory, bytes); });
-}
-
-FAKE_CUDA cuMemHostUnregister(void* memory) {
-  return Run("cuMemHostUnregister", true,
-             [=](Machine& machine) { return machine.Unregister(memory); });
-}
-
-FAKE_CUDA cuMemcpyDtoHAsync_v2(void* to, uint64_t from, size_t bytes, void* stream) {
-  return Run("cuMemcpyDtoHAsync_v2", true, [=](Machine& machine) {
-    if (!machine.OnDevice(from, bytes)) return kInvalidValue;
-    return StartCopy(machine, stream, to, to, reinterpret_cast<const void*>(from), bytes);
-  });
-}
-
-FAKE_CUDA cuMemcpyHtoDAsync_v2(uint64_t to, const void* from, size_t bytes, void* stream) {
-  return Run("cuMemcpyHtoDAsync_v2", true, [=](Machine& machine) {
-    if (!machine.OnDevice(to, bytes)) return kInvalidValue;
-    return StartCopy(machine, stream, from, reinterpret_cast<void*>(to), from, bytes);
-  });
-}
-
-FAKE_CUDA cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void* stream) {
-  return Run("cuMemcpyDtoDAsync_v2", true, [=](Machine& machine) {
-    if (!machine.OnDevice(to, bytes) || !machine.OnDevice(from, bytes)) return kInvalidValue;
-    machine.Push(machine.StreamOf(stream), [&machine, to, from, bytes] {
-      machine.Touch(-1, [=] {
-        std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
-      });
-    });
-    return 0;
-  });
-}
-
-FAKE_CUDA cuPointerGetAttribute(void* value, int, uint64_t address) {
-  return Run("cuPointerGetAttribute", false, [=](Machine& machine) {
-    if (!machine.OnDevice(address, 1)) return kInvalidValue;
-    *static_cast<int*>(value) = machine.DeviceOf(address);
-    return 0;
-  });
-}
-
 FAKE_CUDA cuGetErrorName(int code, const char** name) {
   *name = code == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS" : "CUDA_ERROR_OF_THE_FAKE";
   return 0;
@@ -262,7 +187,10 @@ FAKE_CUDA reigen_fake_cuda_write(uint64_t to, const void* from, size_t bytes, vo
   const std::lock_guard lock(machine.mutex());
   std::string held(static_cast<const char*>(from), bytes);
   machine.Push(machine.StreamOf(stream), [&machine, to, held] {
-    machine.Touch(-1, [&] { std::memcpy(reinterpret_cast<void*>(to), held.data(), held.size()); });
+    const Range range{.address = to, .bytes = held.size()};
+    machine.Touch(kAnyDevice, {&range, 1}, [&] {
+      std::memcpy(reinterpret_cast<void*>(to), held.data(), held.size());
+    });
   });
   return 0;
 }
@@ -281,5 +209,5 @@ FAKE_CUDA reigen_fake_cuda_calls(const char* symbol) {
 
 FAKE_CUDA reigen_fake_cuda_registered() {
   const std::lock_guard lock(Machine::Get().mutex());
-  return static_cast<int>(Machine::Get().registered());
+  return static_cast<int>(Machine::Get().memory().registered());
 }

@@ -1,16 +1,18 @@
-// The fake libcuda's answers about its GPUs: two H100s below one switch, as it were.
+// The fake libcuda's answers about its GPUs: H100s below one switch, as it were.
 #include <cstddef>
 #include <cstdio>
 
-#ifdef __clang__
-#define FAKE_CUDA extern "C" __attribute__((visibility("default"), no_sanitize("function"))) int
-#else
-#define FAKE_CUDA extern "C" __attribute__((visibility("default"))) int
-#endif
+#include "client/cuda/testing/fake_call.h"
+#include "client/cuda/testing/fake_knobs.h"
+
+using reigen::fake_cuda::HasPeerAccess;
+using reigen::fake_cuda::kInvalidValue;
+using reigen::fake_cuda::Machine;
+using reigen::fake_cuda::PhysicalDevice;
+using reigen::fake_cuda::Run;
 
 namespace {
 
-constexpr int kInvalidValue = 1;
 constexpr int kCapabilityMajor = 75;
 constexpr int kCapabilityMinor = 76;
 constexpr int kGpuDirectRdma = 116;
@@ -18,24 +20,7 @@ constexpr int kWritesOrdering = 118;
 constexpr int kOrderedForOwner = 100;
 constexpr int kDmaBuf = 124;
 
-}  // namespace
-
-FAKE_CUDA cuDeviceGetName(char* name, int length, int device) {
-  std::snprintf(name, static_cast<size_t>(length), "Fake GPU %d", device);
-  return 0;
-}
-
-FAKE_CUDA cuDeviceGetPCIBusId(char* id, int length, int device) {
-  std::snprintf(id, static_cast<size_t>(length), "0000:%dB:00.0", 3 + device);
-  return 0;
-}
-
-FAKE_CUDA cuDeviceTotalMem_v2(size_t* bytes, int) {
-  *bytes = size_t{80} << 30;
-  return 0;
-}
-
-FAKE_CUDA cuDeviceGetAttribute(int* value, int attribute, int) {
+int AttributeOf(int attribute, int* value) {
   switch (attribute) {
     case kCapabilityMajor:
       *value = 9;
@@ -55,7 +40,38 @@ FAKE_CUDA cuDeviceGetAttribute(int* value, int attribute, int) {
   }
 }
 
+}  // namespace
+
+FAKE_CUDA cuDeviceGetName(char* name, int length, int device) {
+  return Run("cuDeviceGetName", false, [=](Machine&) {
+    std::snprintf(name, static_cast<size_t>(length), "Fake GPU %d", PhysicalDevice(device));
+    return 0;
+  });
+}
+
+FAKE_CUDA cuDeviceGetPCIBusId(char* id, int length, int device) {
+  return Run("cuDeviceGetPCIBusId", false, [=](Machine&) {
+    const auto slot = static_cast<unsigned>(3 + PhysicalDevice(device));
+    std::snprintf(id, static_cast<size_t>(length), "0000:%XB:00.0", slot);
+    return 0;
+  });
+}
+
+FAKE_CUDA cuDeviceTotalMem_v2(size_t* bytes, int) {
+  return Run("cuDeviceTotalMem_v2", false, [=](Machine&) {
+    *bytes = size_t{80} << 30;
+    return 0;
+  });
+}
+
+FAKE_CUDA cuDeviceGetAttribute(int* value, int attribute, int) {
+  return Run("cuDeviceGetAttribute", false,
+             [=](Machine&) { return AttributeOf(attribute, value); });
+}
+
 FAKE_CUDA cuDeviceCanAccessPeer(int* can, int, int) {
-  *can = 1;
-  return 0;
+  return Run("cuDeviceCanAccessPeer", false, [=](Machine&) {
+    *can = HasPeerAccess() ? 1 : 0;
+    return 0;
+  });
 }

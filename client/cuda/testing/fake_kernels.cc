@@ -30,6 +30,8 @@ struct Kernel {
   std::string_view name;
   size_t argument_bytes;
   void (*run)(const void* argument, const Grid& grid);
+  // What it may touch.
+  std::vector<Range> (*ranges)(const void* argument);
 };
 
 template <typename Batch>
@@ -52,10 +54,53 @@ void RunReduce(const void* argument, const Grid& grid) {
   }
 }
 
-#define REIGEN_PACK(name, Batch) \
-  {"reigen_" #name, sizeof(cuda::Batch), &RunPack<cuda::Batch>},
-#define REIGEN_REDUCE(name, Type) \
-  {"reigen_reduce_" #name, sizeof(cuda::ReduceBatch), &RunReduce<cuda::Type>},
+Range RangeOf(const cuda::PackItem& item) { return {item.tensor, item.bytes}; }
+
+Range RangeOf(const cuda::StridedItem& item) {
+  int64_t below = 0;
+  int64_t above = item.element_bytes;
+  for (uint32_t d = 0; d < item.dims; ++d) {
+    const int64_t reach = item.strides[d] * static_cast<int64_t>(item.extents[d] - 1);
+    (reach < 0 ? below : above) += reach;
+  }
+  return {item.tensor + static_cast<uint64_t>(below), static_cast<uint64_t>(above - below)};
+}
+
+template <typename Batch>
+std::vector<Range> PackRanges(const void* argument) {
+  const auto& batch = *static_cast<const Batch*>(argument);
+  std::vector<Range> ranges;
+  for (uint32_t i = 0; i < batch.item_count; ++i) {
+    ranges.push_back(RangeOf(batch.items[i]));
+    ranges.push_back({batch.range + batch.items[i].packed, batch.items[i].bytes});
+  }
+  return ranges;
+}
+
+template <typename Type>
+std::vector<Range> ReduceRanges(const void* argument) {
+  constexpr size_t kNarrow = sizeof(typename Type::Storage);
+  constexpr size_t kWide = sizeof(typename Type::Accumulator);
+  const auto& batch = *static_cast<const cuda::ReduceBatch*>(argument);
+  std::vector<Range> ranges;
+  const auto add = [&](const void* memory, uint64_t count, bool wide) {
+    ranges.push_back({reinterpret_cast<uintptr_t>(memory), count * (wide ? kWide : kNarrow)});
+  };
+  for (uint32_t i = 0; i < batch.item_count; ++i) {
+    const cuda::ReduceItem& item = batch.items[i];
+    for (uint32_t k = 0; k < batch.input_count; ++k) add(item.inputs[k], item.count, false);
+    if (item.received != nullptr) add(item.received, item.count, batch.received_wide);
+    add(item.out, item.count, batch.out_wide);
+  }
+  return ranges;
+}
+
+#define REIGEN_PACK(name, Batch)                                     \
+  {"reigen_" #name, sizeof(cuda::Batch), &RunPack<cuda::Batch>,      \
+   &PackRanges<cuda::Batch>},
+#define REIGEN_REDUCE(name, Type)                                              \
+  {"reigen_reduce_" #name, sizeof(cuda::ReduceBatch), &RunReduce<cuda::Type>,  \
+   &ReduceRanges<cuda::Type>},
 constexpr Kernel kKernels[] = {REIGEN_PACK_KERNELS(REIGEN_PACK)
                                    REIGEN_REDUCE_KERNELS(REIGEN_REDUCE)};
 #undef REIGEN_PACK
@@ -67,6 +112,7 @@ constexpr Kernel kKernels[] = {REIGEN_PACK_KERNELS(REIGEN_PACK)
 using reigen::fake_cuda::Grid;
 using reigen::fake_cuda::Kernel;
 using reigen::fake_cuda::Machine;
+using reigen::fake_cuda::Range;
 using reigen::fake_cuda::Run;
 
 FAKE_CUDA cuModuleLoadData(void** module, const void* image) {
@@ -108,7 +154,8 @@ FAKE_CUDA cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsig
     std::vector<std::max_align_t> argument(kernel->argument_bytes / sizeof(std::max_align_t) + 1);
     std::memcpy(argument.data(), arguments[0], kernel->argument_bytes);
     machine.Push(machine.StreamOf(stream), [=, &machine] {
-      machine.Touch(device, [&] {
+      const std::vector<Range> ranges = kernel->ranges(argument.data());
+      machine.Touch(device, ranges, [&] {
         kernel->run(argument.data(), Grid{.blocks = grid_x, .rows = grid_y, .threads = block_x});
       });
     });

@@ -1,7 +1,7 @@
-// The state of the fake CUDA: memory of GPUs that is host memory nobody may touch
-// from outside, nor one GPU's kernels that of another, and streams whose work is done as
-// late as possible: when somebody waits for it. So a wait that was left out is a wrong
-// result, every time.
+// The state of the fake CUDA: memory that only its own work may touch (fake_memory.h), and
+// streams whose work is done as late as possible: when somebody waits for it. So a wait that
+// was left out is a wrong result, every time. A kernel or copy that touches what it cannot
+// reach is an illegal address: sticky, as on a GPU.
 //
 // Threads: any; one lock around every call.
 #ifndef REIGEN_CLIENT_CUDA_TESTING_FAKE_MACHINE_H_
@@ -14,8 +14,12 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
+
+#include "client/cuda/testing/fake_knobs.h"
+#include "client/cuda/testing/fake_memory.h"
 
 namespace reigen::fake_cuda {
 
@@ -31,7 +35,6 @@ struct Event {
   size_t position = 0;
 };
 
-inline constexpr int kMaxDevices = 8;
 // The devices whose contexts this thread has pushed.
 extern thread_local std::vector<int> contexts;
 
@@ -57,16 +60,9 @@ class Machine {
   // What asking about an event or stream gives: at first that it is not ready.
   int Query(void* handle, Stream* stream, size_t position);
 
-  void* Allocate(size_t bytes);
-  bool Free(void* memory);
-  int Register(void* memory, size_t bytes);
-  int Unregister(void* memory);
-  bool Registered(const void* memory) const;
-  size_t registered() const { return registered_.size(); }
-  bool OnDevice(uint64_t address, size_t bytes) const;
-  int DeviceOf(uint64_t address) const;  // requires OnDevice
-  // Memory of the device may be touched while it runs; -1: of every one.
-  void Touch(int device, const std::function<void()>& work);
+  Memory& memory() { return memory_; }
+  // Work of a device's kernel (a copy: kAnyDevice) on these ranges.
+  void Touch(int device, std::span<const Range> ranges, const std::function<void()>& work);
 
  private:
   std::recursive_mutex mutex_;
@@ -80,9 +76,7 @@ class Machine {
   Stream legacy_[kMaxDevices];
   std::map<void*, std::unique_ptr<Stream>> streams_;
   std::map<void*, std::unique_ptr<Event>> events_;
-  std::map<uintptr_t, size_t> memory_;
-  std::map<uintptr_t, int> device_of_;  // of each entry of memory_
-  std::map<uintptr_t, size_t> registered_;
+  Memory memory_;
 };
 
 }  // namespace reigen::fake_cuda

@@ -1,0 +1,103 @@
+// The device's work that stays on GPUs: packing, unpacking and commands.
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "client/cuda/current.h"
+#include "client/cuda/device.h"
+
+namespace reigen::sdk::cuda {
+
+Result Device::StartPack(const Event& begin, std::span<const DevicePack> packs,
+                         std::unique_ptr<Event>* end) {
+  const Current current(*this);
+  REIGEN_SDK_RETURN_IF_ERROR(Result(current.result()));
+  DevicePackPlan plan;
+  AddToPlan(packs, has_kernels(), false, &plan);
+  if (!plan.on_host.empty()) REIGEN_SDK_RETURN_IF_ERROR(begin.Wait());
+  const std::lock_guard lock(fetching_.mutex);
+  REIGEN_SDK_RETURN_IF_ERROR(
+      Check("cuStreamWaitEvent", api_.stream_wait_event(fetching_.stream, begin.get(), 0)));
+  Result packed = CopyAll(fetching_, plan, false);
+  if (packed.ok()) packed = Record(fetching_.stream, end);
+  // What was started still writes.
+  if (!packed.ok()) static_cast<void>(Drain(fetching_).ok());
+  return packed;
+}
+
+Result Device::StartUnpack(std::span<const DevicePack> packs, CuStream stream,
+                           std::unique_ptr<Event>* end) {
+  const Current current(*this);
+  REIGEN_SDK_RETURN_IF_ERROR(Result(current.result()));
+  DevicePackPlan plan;
+  AddToPlan(packs, has_kernels(), true, &plan);
+  const std::lock_guard lock(sending_.mutex);
+  Result sent = CopyAll(sending_, plan, true);
+  if (sent.ok()) sent = RecordEnd(sending_, stream, end);
+  if (!sent.ok()) static_cast<void>(Drain(sending_).ok());
+  return sent;
+}
+
+Result Device::CopyAll(const Lane& lane, const DevicePackPlan& plan, bool to_tensors) {
+  for (const DevicePack& pack : plan.direct) {
+    REIGEN_SDK_RETURN_IF_ERROR(
+        Check("cuMemcpyAsync", api_.copy(to_tensors ? pack.tensor : pack.packed,
+                                         to_tensors ? pack.packed : pack.tensor, pack.bytes,
+                                         lane.stream)));
+  }
+  for (const PackBatch& batch : plan.packs) {
+    REIGEN_SDK_RETURN_IF_ERROR(Check(kernels_->Pack(batch, lane.stream)));
+  }
+  for (const StridedBatch& batch : plan.strided) {
+    REIGEN_SDK_RETURN_IF_ERROR(Check(kernels_->Pack(batch, lane.stream)));
+  }
+  for (const DevicePack& pack : plan.on_host) {
+    REIGEN_SDK_RETURN_IF_ERROR(to_tensors ? UnpackOnHost(lane, pack) : PackOnHost(lane, pack));
+  }
+  return Ok();
+}
+
+Result Device::PackOnHost(const Lane& lane, const DevicePack& pack) {
+  const auto packed = std::make_shared<std::vector<std::byte>>(pack.bytes);
+  REIGEN_SDK_RETURN_IF_ERROR(FetchOnHost(
+      lane, {.device = pack.tensor, .host = packed->data(), .bytes = pack.bytes,
+             .layout = pack.layout}));
+  const CuResult copied =
+      api_.copy_to_device(pack.packed, packed->data(), pack.bytes, lane.stream);
+  Result ended = Drain(lane);
+  KeepIfTouched(packed);
+  REIGEN_SDK_RETURN_IF_ERROR(Check("cuMemcpyHtoDAsync", copied));
+  return ended;
+}
+
+Result Device::UnpackOnHost(const Lane& lane, const DevicePack& pack) {
+  const auto packed = std::make_shared<std::vector<std::byte>>(pack.bytes);
+  const CuResult copied = api_.copy_to_host(packed->data(), pack.packed, pack.bytes, lane.stream);
+  Result ended = Drain(lane);
+  KeepIfTouched(packed);
+  REIGEN_SDK_RETURN_IF_ERROR(Check("cuMemcpyDtoHAsync", copied));
+  REIGEN_SDK_RETURN_IF_ERROR(std::move(ended));
+  return SendOnHost(lane, {.device = pack.tensor, .host = packed->data(), .bytes = pack.bytes,
+                           .layout = pack.layout});
+}
+
+Result Device::StartCommand(const Command& command, std::unique_ptr<Event>* end) {
+  CommandPlan plan;
+  REIGEN_SDK_RETURN_IF_ERROR(MakeCommandPlan(command, has_kernels(), &plan));
+  const Current current(*this);
+  REIGEN_SDK_RETURN_IF_ERROR(Result(current.result()));
+  const std::lock_guard lock(commands_.mutex);
+  Result started = RunCommand(commands_, plan);
+  if (started.ok()) started = Record(commands_.stream, end);
+  if (!started.ok()) static_cast<void>(Drain(commands_).ok());
+  return started;
+}
+
+Result Device::RunCommand(const Lane& lane, const CommandPlan& plan) {
+  for (const ReduceBatch& batch : plan.reductions) {
+    REIGEN_SDK_RETURN_IF_ERROR(Check(kernels_->Reduce(plan.dtype, batch, lane.stream)));
+  }
+  return CopyAll(lane, plan.copies, true);
+}
+
+}  // namespace reigen::sdk::cuda

@@ -1,0 +1,24 @@
+// What the environment makes of the fake's GPUs, for jobs of several processes:
+//   CUDA_VISIBLE_DEVICES                    as with CUDA, numbers alone
+//   REIGEN_FAKE_CUDA_DEVICES=4              how many there are; 2
+//   REIGEN_FAKE_CUDA_FAIL=SYMBOL=CODE,...   these calls fail, each time
+//   REIGEN_FAKE_CUDA_NO_PEER=1              no GPU reaches another one's memory
+#ifndef REIGEN_CLIENT_CUDA_TESTING_FAKE_KNOBS_H_
+#define REIGEN_CLIENT_CUDA_TESTING_FAKE_KNOBS_H_
+
+#include <string_view>
+
+namespace reigen::fake_cuda {
+
+inline constexpr int kMaxDevices = 8;
+
+int DeviceCount();  // visible ones
+// Of a visible one its number in the machine.
+int PhysicalDevice(int ordinal);
+bool HasPeerAccess();
+// The code that the call fails with; 0: it does not.
+int FailureOf(std::string_view symbol);
+
+}  // namespace reigen::fake_cuda
+
+#endif  // REIGEN_CLIENT_CUDA_TESTING_FAKE_KNOBS_H_
