@@ -13,7 +13,10 @@
 #include "runtime/base/check.h"
 #include "runtime/collective/local_run.h"
 #include "runtime/collective/network_run.h"
+#include "runtime/collective/plan_check.h"
 #include "runtime/collective/run.h"
+#include "runtime/collective/run_context.h"
+#include "runtime/collective/scratch.h"
 
 namespace reigen::collective {
 namespace {
@@ -31,7 +34,7 @@ class RefusedRun final : public Run {
 class EngineImpl final : public Engine {
  public:
   EngineImpl(const Options& options, LinkTo link_to, WorkExecutor* executor)
-      : context_{Scratch(options.scratch), Posts(std::move(link_to)), *executor} {}
+      : context_{Scratch(options.scratch), Posts(std::move(link_to)), *executor, options.gpus} {}
 
   ~EngineImpl() override;
 
@@ -57,6 +60,7 @@ class EngineImpl final : public Engine {
 };
 
 EngineImpl::~EngineImpl() {
+  REIGEN_CHECK(context_.commands_out == 0, "whoever owns the GPUs ends their commands first");
   while (context_.work_out > 0) {
     pollfd wait{context_.executor.event_fd(), POLLIN, 0};
     poll(&wait, 1, /*timeout_ms=*/100);
@@ -79,12 +83,12 @@ void EngineImpl::CloseStream(uint32_t stream) {
 void EngineImpl::Start(Bucket bucket) {
   const uint32_t stream = bucket.id.stream;
   std::unique_ptr<Run> run;
-  if (!NeedsNetwork(bucket)) {
-    run = std::make_unique<LocalRun>(std::move(bucket), context_);
-  } else if (Status valid = ValidateBucket(bucket, context_.scratch.WindowBytes(stream)); !valid.ok()) {
-    run = std::make_unique<RefusedRun>(std::move(bucket), context_, valid);
-  } else {
+  if (Status plan = CheckPlan(bucket, context_.scratch, context_.gpus); !plan.ok()) {
+    run = std::make_unique<RefusedRun>(std::move(bucket), context_, plan);
+  } else if (NeedsNetwork(bucket)) {
     run = std::make_unique<NetworkRun>(std::move(bucket), context_);
+  } else {
+    run = std::make_unique<LocalRun>(std::move(bucket), context_);
   }
   std::deque<Run*>& queue = unfinished_[stream];
   queue.push_back(run.get());

@@ -22,12 +22,13 @@ namespace reigen::collective {
 //   Start --(scratch free, oldest of its stream first)--> running --> done(Status)
 //
 // Threads: one owner, the same as that of the links.
-// Waiting: after Start(), CancelAll(), Transport::Progress() and when the
-//          executor's event_fd() is readable, call Progress().
+// Waiting: after Start(), CancelAll(), Transport::Progress(), the end of GPUs'
+//          commands and when the executor's event_fd() is readable, call Progress().
 // Order:   buckets of a stream start in the order of Start() and may finish out
 //          of order (R5).
 // Memory:  scratch comes from one pool; each stream has a window reserved that is
-//          enough for its progress; only the surplus is shared (R5).
+//          enough for its progress; only the surplus is shared (R5). Buckets on
+//          GPUs work in the leaders' scratch instead, by the same rules.
 // Errors:  a lost link or a plan mismatch fails the buckets that need it: `done`
 //          gets a status that names peer and cause. What the outputs then hold is
 //          undefined. A mismatch is FailedPrecondition, a lost link Unavailable.
@@ -46,7 +47,8 @@ class Engine {
     Gpus* gpus = nullptr;          // of buckets on GPUs; outlives the engine
   };
 
-  // Waits for the memory work in flight (no peer is waited for).
+  // Waits for the memory work in flight (no peer is waited for). Requires: no
+  // command of the GPUs is out.
   virtual ~Engine() = default;
 
   // Sets aside the window of a stream: 2 * max_channels segments.
@@ -63,8 +65,8 @@ class Engine {
   virtual void Progress(Time now) = 0;
 
   // Ends every bucket that has not finished with `status`, after the memory work
-  // in flight; no output is written after their `done`, which a later Progress()
-  // calls. Needs no peer and no link.
+  // in flight (whoever owns the GPUs ends their commands); no output is written
+  // after their `done`, which a later Progress() calls. Needs no peer and no link.
   virtual void CancelAll(const Status& status) = 0;
 
   virtual size_t unfinished() const = 0;  // buckets whose `done` is still to come

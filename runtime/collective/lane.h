@@ -34,6 +34,14 @@ struct StepState {
 // once it runs, and one lane is enough for progress: whatever hosts disagree
 // about how many lanes they have room for, all of them run the lowest unfinished
 // segment number.
+//
+// On GPUs lanes take their buffers from the scratch of different leaders. A lane
+// that finds no room there takes no segment number, so the next number goes to
+// whichever lane has memory, of any leader: still no number below next is left
+// out, and still one lane is enough. The oldest bucket of a stream finds room at
+// each leader, in its window. Between lanes there is no order to be kept: an
+// element's inputs are read, and its outputs written, in the lane that has its
+// segment, and that lane's work is all one leader's.
 struct Lane {
   uint64_t segment = 0;
   size_t step = 0;

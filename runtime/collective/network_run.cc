@@ -1,30 +1,14 @@
 #include "runtime/collective/network_run.h"
 
 #include <algorithm>
-#include <limits>
-#include <string>
 #include <utility>
 
 #include "runtime/base/check.h"
+#include "runtime/collective/plan_check.h"
 #include "runtime/transport/link.h"
 
 namespace reigen::collective {
 namespace {
-
-// Partial sums travel in another type than final values have.
-bool TwoTypes(const Bucket& bucket) {
-  return bucket.kind == CollectiveKind::kAllreduce && bucket.wire != bucket.dtype;
-}
-
-// Room that an element needs in a buffer. Where partial sums have another type,
-// they and the final values lie side by side.
-uint64_t BytesPerElement(const Bucket& bucket) {
-  return ElementBytes(bucket.dtype) + (TwoTypes(bucket) ? ElementBytes(bucket.wire) : 0);
-}
-
-uint64_t SegmentElements(const Bucket& bucket) {
-  return bucket.segment_bytes / BytesPerElement(bucket);
-}
 
 uint64_t MostElements(const Layout& layout) {
   uint64_t most = 0;
@@ -40,37 +24,6 @@ uint64_t TokenOf(size_t lane, int buffer, bool recv) {
 
 }  // namespace
 
-bool NeedsNetwork(const Bucket& bucket) {
-  if (bucket.algorithm == Algorithm::kNone || bucket.hosts.size() <= 1) return false;
-  return std::any_of(bucket.tensors.begin(), bucket.tensors.end(),
-                     [](const BucketTensor& tensor) { return tensor.count > 0; });
-}
-
-Status ValidateBucket(const Bucket& bucket, size_t window_bytes) {
-  const auto wrong = [](const std::string& what) { return FailedPrecondition("plan: " + what); };
-  const int hosts = static_cast<int>(bucket.hosts.size());
-  if (bucket.self < 0 || bucket.self >= hosts) return wrong("this host is none of its hosts");
-  if (bucket.root < 0 || bucket.root >= hosts) return wrong("the root is none of its hosts");
-  const bool broadcast = bucket.algorithm == Algorithm::kChainBroadcast ||
-                         bucket.algorithm == Algorithm::kTreeBroadcast;
-  if (broadcast != (bucket.kind == CollectiveKind::kBroadcast)) {
-    return wrong("its algorithm is of another kind of collective");
-  }
-  if (bucket.channels < 1) return wrong("no channel");
-  if (SegmentElements(bucket) < 1) return wrong("a segment holds no element");
-  if (2 * (Scratch::Rounded(bucket.segment_bytes) + Scratch::kAlign) > window_bytes) {
-    return wrong("segments of " + std::to_string(bucket.segment_bytes) +
-                 " bytes; the scratch window of stream " + std::to_string(bucket.id.stream) + " has " +
-                 std::to_string(window_bytes));
-  }
-  uint64_t elements = 0;
-  for (const BucketTensor& tensor : bucket.tensors) elements += tensor.count;
-  if (elements / SegmentElements(bucket) >= std::numeric_limits<uint32_t>::max()) {
-    return wrong("too many segments");
-  }
-  return OkStatus();
-}
-
 NetworkRun::NetworkRun(Bucket moved, RunContext& shared)
     : Run(std::move(moved), shared),
       steps_(MakeSchedule(bucket().algorithm, static_cast<int>(bucket().hosts.size()),
@@ -78,7 +31,7 @@ NetworkRun::NetworkRun(Bucket moved, RunContext& shared)
       layout_(bucket().tensors,
               PartsOf(bucket().algorithm, static_cast<int>(bucket().hosts.size())),
               SegmentElements(bucket())),
-      work_(bucket(), layout_),
+      work_(MakeMemoryWork(bucket(), layout_, shared)),
       segments_(layout_.MaxSegments()) {
   const uint64_t most = MostElements(layout_);
   final_offset_ = TwoTypes(bucket()) ? Scratch::Rounded(most * ElementBytes(bucket().wire)) : 0;
@@ -116,11 +69,12 @@ bool NetworkRun::StartLane(Lane& lane) {
 // Both or none.
 bool NetworkRun::TakeBuffers(Lane& lane) {
   if (lane.buffers[0].memory != nullptr) return true;  // kept from the last segment
-  std::byte* const first = TakeBuffer();
+  Scratch& scratch = work_->ScratchOf(NumberOf(lane));
+  std::byte* const first = TakeBuffer(scratch);
   if (first == nullptr) return false;
-  std::byte* const second = TakeBuffer();
+  std::byte* const second = TakeBuffer(scratch);
   if (second == nullptr) {
-    context().scratch.GiveBack(first);
+    scratch.GiveBack(first);
     return false;
   }
   lane.buffers[0].memory = first;
@@ -128,16 +82,16 @@ bool NetworkRun::TakeBuffers(Lane& lane) {
   return true;
 }
 
-std::byte* NetworkRun::TakeBuffer() {
+std::byte* NetworkRun::TakeBuffer(Scratch& scratch) {
   std::byte* memory = nullptr;
-  if (oldest()) memory = context().scratch.TakeFromWindow(bucket().id.stream, buffer_bytes_);
-  return memory != nullptr ? memory : context().scratch.TakeSurplus(buffer_bytes_);
+  if (oldest()) memory = scratch.TakeFromWindow(bucket().id.stream, buffer_bytes_);
+  return memory != nullptr ? memory : scratch.TakeSurplus(buffer_bytes_);
 }
 
 void NetworkRun::GiveBackIfIdle(Lane& lane) {
   if (lane.buffers[0].memory == nullptr || !lane.idle()) return;
   for (LaneBuffer& buffer : lane.buffers) {
-    context().scratch.GiveBack(buffer.memory);
+    work_->ScratchOf(NumberOf(lane)).GiveBack(buffer.memory);
     buffer.memory = nullptr;
   }
   ++context().returns;
@@ -170,19 +124,18 @@ bool NetworkRun::AdvanceStep(Lane& lane, const Step& step) {
 
 void NetworkRun::Load(Lane& lane, const Step& step) {
   lane.state.load_begun = true;
-  const SegmentId id{step.send_part, lane.segment};
-  LaneBuffer& buffer = lane.holding();
-  std::byte* const to = At(buffer, step.send_final);
   const bool root = bucket().kind == CollectiveKind::kBroadcast;
-  DoWith(buffer, buffer, id,
-         [this, id, to, root] { root ? work_.LoadRoot(id, to) : work_.LoadSum(id, to); },
-         &lane.state.loaded);
+  LaneBuffer& buffer = lane.holding();
+  SegmentTask task{.kind = root ? SegmentTask::Kind::kLoadRoot : SegmentTask::Kind::kLoadSum};
+  task.id = {step.send_part, lane.segment};
+  task.out = At(buffer, step.send_final);
+  DoWith(lane, buffer, buffer, task, &lane.state.loaded);
 }
 
 void NetworkRun::PostRecv(Lane& lane, const Step& step) {
   const SegmentId id{step.recv_part, lane.segment};
   LaneBuffer& buffer = lane.receiving();
-  const uint64_t token = TokenOf(static_cast<size_t>(&lane - lanes_.data()), 1 - lane.held, true);
+  const uint64_t token = TokenOf(NumberOf(lane), 1 - lane.held, true);
   Posted(context().posts.Recv(bucket().hosts[step.recv_from],
                               {At(buffer, step.recv_final), BytesOf(id, step.recv_final)},
                               TagOf(step.recv_number, id), this, token),
@@ -192,7 +145,7 @@ void NetworkRun::PostRecv(Lane& lane, const Step& step) {
 void NetworkRun::PostSend(Lane& lane, const Step& step) {
   const SegmentId id{step.send_part, lane.segment};
   LaneBuffer& buffer = lane.holding();
-  const uint64_t token = TokenOf(static_cast<size_t>(&lane - lanes_.data()), lane.held, false);
+  const uint64_t token = TokenOf(NumberOf(lane), lane.held, false);
   Posted(context().posts.Send(bucket().hosts[step.send_to],
                               {At(buffer, step.send_final), BytesOf(id, step.send_final)},
                               TagOf(step.send_number, id), this, token),
@@ -211,57 +164,44 @@ void NetworkRun::Posted(const Status& status, LaneBuffer& buffer, bool& flag) {
 }
 
 void NetworkRun::MakeOutcome(Lane& lane, const Step& step) {
+  using Kind = SegmentTask::Kind;
   lane.state.outcome_begun = true;
-  const SegmentId id{step.recv_part, lane.segment};
   LaneBuffer& held = lane.holding();
   LaneBuffer& got = lane.receiving();
   std::byte* const wire = At(got, false);
   std::byte* const other = At(held, false);
-  std::byte* const final = At(got, true);
   bool* const ready = &lane.state.outcome_ready;
+  SegmentTask task{.id = {step.recv_part, lane.segment}};
   switch (step.on_receive) {
     case OnReceive::kKeep:
       *ready = true;  // may be sent on while it is delivered
-      if (step.deliver) Deliver(lane, step);
-      return;
+      if (!step.deliver) return;
+      task.kind = step.recv_final ? Kind::kDeliverFinal : Kind::kDeliverWire;
+      task.in = At(got, step.recv_final);
+      return DoWith(lane, got, got, task, nullptr);
     case OnReceive::kAddLocal:
-      if (step.deliver) {
-        DoWith(got, got, id, [this, id, wire, final] { work_.AddLocalFinal(id, wire, final); }, ready);
-      } else {
-        DoWith(got, got, id, [this, id, wire] { work_.AddLocal(id, wire); }, ready);
-      }
-      return;
+      task.kind = step.deliver ? Kind::kAddLocalFinal : Kind::kAddLocal;
+      task.in = wire;
+      task.out = At(got, step.deliver);
+      return DoWith(lane, got, got, task, ready);
     case OnReceive::kHeldFirst:
     case OnReceive::kReceivedFirst:
       break;
   }
   const bool held_first = step.on_receive == OnReceive::kHeldFirst;
-  DoWith(held, got, id,
-         [this, id, wire, left = held_first ? other : wire, right = held_first ? wire : other,
-          deliver = step.deliver] {
-           work_.Combine(id, left, right, wire);
-           if (deliver) work_.DeliverWire(id, wire);
-         },
-         ready);
+  task.kind = step.deliver ? Kind::kCombineDeliver : Kind::kCombine;
+  task.in = held_first ? other : wire;
+  task.right = held_first ? wire : other;
+  task.out = wire;
+  DoWith(lane, held, got, task, ready);
 }
 
-void NetworkRun::Deliver(Lane& lane, const Step& step) {
-  const SegmentId id{step.recv_part, lane.segment};
-  LaneBuffer& got = lane.receiving();
-  std::byte* const from = At(got, step.recv_final);
-  DoWith(got, got, id,
-         [this, id, from, final = step.recv_final] {
-           final ? work_.DeliverFinal(id, from) : work_.DeliverWire(id, from);
-         },
-         nullptr);
-}
-
-// Runs work that uses both buffers (they may be one); then sets *flag, if any.
-void NetworkRun::DoWith(LaneBuffer& a, LaneBuffer& b, SegmentId id, std::function<void()> work,
+// A task that uses both buffers (they may be one); then sets *flag, if any.
+void NetworkRun::DoWith(Lane& lane, LaneBuffer& a, LaneBuffer& b, const SegmentTask& task,
                         bool* flag) {
   ++a.users;
   ++b.users;
-  Do(work_.Traffic(id), std::move(work), [&a, &b, flag] {
+  Do(*work_, task, NumberOf(lane), [&a, &b, flag] {
     --a.users;
     --b.users;
     if (flag != nullptr) *flag = true;

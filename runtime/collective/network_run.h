@@ -4,15 +4,17 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <memory>
 #include <vector>
 
 #include "runtime/collective/lane.h"
 #include "runtime/collective/layout.h"
+#include "runtime/collective/memory_work.h"
 #include "runtime/collective/posts.h"
 #include "runtime/collective/run.h"
 #include "runtime/collective/schedule.h"
-#include "runtime/collective/segment_work.h"
+#include "runtime/collective/scratch.h"
+#include "runtime/collective/segment_task.h"
 
 namespace reigen::collective {
 
@@ -25,11 +27,12 @@ namespace reigen::collective {
 // Memory:  two buffers per lane, from the stream's window while this is the oldest
 //          unfinished bucket of the stream, else (and beyond that) from surplus.
 //          Inbound data goes only there; so do final values before they are sent.
+//          On GPUs a lane is one leader's, and so are its buffers.
 // In place: a rank's output is written only with final values, and an element's
 //          final value exists only after this host's inputs of it were read (R1).
 class NetworkRun final : public Run, private Poster {
  public:
-  // Requires: ValidateBucket(bucket) is Ok.
+  // Requires: CheckPlan(bucket) is Ok.
   NetworkRun(Bucket bucket, RunContext& context);
   ~NetworkRun() override;
 
@@ -39,7 +42,7 @@ class NetworkRun final : public Run, private Poster {
  private:
   bool StartLane(Lane& lane);
   bool TakeBuffers(Lane& lane);
-  std::byte* TakeBuffer();
+  std::byte* TakeBuffer(Scratch& scratch);
   void GiveBackIfIdle(Lane& lane);
 
   void AdvanceLane(Lane& lane);
@@ -48,7 +51,6 @@ class NetworkRun final : public Run, private Poster {
   void PostRecv(Lane& lane, const Step& step);
   void PostSend(Lane& lane, const Step& step);
   void MakeOutcome(Lane& lane, const Step& step);
-  void Deliver(Lane& lane, const Step& step);
   void Posted(const Status& status, LaneBuffer& buffer, bool& flag);
   void OnPost(uint64_t token, const Status& status) override;
 
@@ -60,11 +62,12 @@ class NetworkRun final : public Run, private Poster {
     return buffer.memory + (final ? final_offset_ : 0);
   }
   size_t BytesOf(SegmentId id, bool final) const;
-  void DoWith(LaneBuffer& a, LaneBuffer& b, SegmentId id, std::function<void()> work, bool* flag);
+  size_t NumberOf(const Lane& lane) const { return static_cast<size_t>(&lane - lanes_.data()); }
+  void DoWith(Lane& lane, LaneBuffer& a, LaneBuffer& b, const SegmentTask& task, bool* flag);
 
   const std::vector<Step> steps_;
   const Layout layout_;
-  const SegmentWork work_;
+  const std::unique_ptr<MemoryWork> work_;
   const uint64_t segments_;  // numbers that any part has
   size_t final_offset_;      // of final values in a buffer, behind partial sums
   size_t buffer_bytes_;
@@ -73,13 +76,6 @@ class NetworkRun final : public Run, private Poster {
   size_t running_ = 0;  // lanes
   size_t posts_out_ = 0;
 };
-
-// Whether a bucket's numbers make sense; they come from a plan. FailedPrecondition
-// otherwise. window_bytes: of its stream.
-Status ValidateBucket(const Bucket& bucket, size_t window_bytes);
-
-// Whether anything moves between hosts for it.
-bool NeedsNetwork(const Bucket& bucket);
 
 }  // namespace reigen::collective
 

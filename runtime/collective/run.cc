@@ -2,17 +2,11 @@
 
 namespace reigen::collective {
 
-void Run::Do(uint64_t bytes, std::function<void()> work, std::function<void()> after) {
-  if (bytes <= kInlineBytes) {
-    work();
-    after();
-    return;
-  }
+void Run::Do(MemoryWork& work, const SegmentTask& task, size_t place, std::function<void()> after) {
   ++work_out_;
-  ++context_.work_out;
-  context_.executor.Submit(std::move(work), [this, after = std::move(after)] {
+  work.Begin(task, place, [this, after = std::move(after)](const Status& status) {
     --work_out_;
-    --context_.work_out;
+    if (!status.ok()) Fail(status);
     after();
   });
 }

@@ -3,26 +3,16 @@
 #define REIGEN_RUNTIME_COLLECTIVE_RUN_H_
 
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <utility>
 
 #include "runtime/base/status.h"
 #include "runtime/collective/bucket.h"
-#include "runtime/collective/executor.h"
-#include "runtime/collective/posts.h"
-#include "runtime/collective/scratch.h"
+#include "runtime/collective/memory_work.h"
+#include "runtime/collective/run_context.h"
+#include "runtime/collective/segment_task.h"
 
 namespace reigen::collective {
-
-// What the runs of an engine share.
-struct RunContext {
-  Scratch scratch;
-  Posts posts;
-  WorkExecutor& executor;
-  size_t work_out = 0;  // given to the executor, `done` not yet called
-  size_t returns = 0;   // of scratch that was used: others may go on
-};
 
 // A bucket that runs. Subclasses say what there is to do; this part knows when it
 // has ended and why.
@@ -33,7 +23,7 @@ struct RunContext {
 // After an error nothing new begins. An ended run may still have posts out: it
 // must live until posts_out() is 0, for they use its scratch.
 //
-// Threads: the engine's owner; work runs on the executor's.
+// Threads: the engine's owner.
 class Run {
  public:
   Run(Bucket bucket, RunContext& context) : bucket_(std::move(bucket)), context_(context) {}
@@ -58,13 +48,9 @@ class Run {
   void CallDone() const { bucket_.done(status_); }
 
  protected:
-  // Work that reads and writes more bytes than this goes to the executor. There it
-  // costs 5 to 10 us more, as much as so many bytes take; here it holds up all else.
-  static constexpr uint64_t kInlineBytes = 128 * 1024;
-
-  // Runs `work`, here or on the executor; then `after` on the owner's thread (also
+  // Has `work` do the task, at once or later; then calls `after` on the owner's thread (also
   // when the run has failed meanwhile).
-  void Do(uint64_t bytes, std::function<void()> work, std::function<void()> after);
+  void Do(MemoryWork& work, const SegmentTask& task, size_t place, std::function<void()> after);
 
   bool failed() const { return !status_.ok(); }
   bool oldest() const { return oldest_; }

@@ -57,6 +57,33 @@ SegmentWork::SegmentWork(const Bucket& bucket, const Layout& layout)
       wire_bytes_(ElementBytes(bucket.wire)),
       copies_(MostCopies(bucket)) {}
 
+void SegmentWork::Do(const SegmentTask& task) const {
+  using Kind = SegmentTask::Kind;
+  switch (task.kind) {
+    case Kind::kLoadSum:
+      return LoadSum(task.id, task.out);
+    case Kind::kLoadRoot:
+      return Broadcast(task.id, task.out);
+    case Kind::kAddLocal:
+      return AddLocal(task.id, task.out);
+    case Kind::kAddLocalFinal:
+      return AddLocalFinal(task.id, task.in, task.out);
+    case Kind::kCombine:
+      return Combine(task.id, task.in, task.right, task.out);
+    case Kind::kCombineDeliver:
+      Combine(task.id, task.in, task.right, task.out);
+      return DeliverWire(task.id, task.out);
+    case Kind::kDeliverWire:
+      return DeliverWire(task.id, task.in);
+    case Kind::kDeliverFinal:
+      return DeliverFinal(task.id, task.in);
+    case Kind::kReduceInPlace:
+      return ReduceInPlace(task.id);
+    case Kind::kBroadcastInPlace:
+      return Broadcast(task.id, nullptr);
+  }
+}
+
 void SegmentWork::LoadSum(SegmentId id, std::byte* wire) const {
   RankMemory ranks(bucket_, dtype_bytes_);
   layout_.ForEachPiece(id.part, id.segment, [&](const Piece& piece) {
@@ -67,15 +94,6 @@ void SegmentWork::LoadSum(SegmentId id, std::byte* wire) const {
     } else {
       reduce::ReducePartial(spec_, ranks.inputs(), nullptr, out, piece.count);
     }
-  });
-}
-
-void SegmentWork::LoadRoot(SegmentId id, std::byte* final) const {
-  RankMemory ranks(bucket_, dtype_bytes_);
-  layout_.ForEachPiece(id.part, id.segment, [&](const Piece& piece) {
-    ranks.Select(piece);
-    ranks.outputs().push_back(final + piece.offset * dtype_bytes_);
-    CopyToOthers(ranks.inputs().front(), ranks.outputs(), piece.count * dtype_bytes_);
   });
 }
 
@@ -134,10 +152,11 @@ void SegmentWork::ReduceInPlace(SegmentId id) const {
   });
 }
 
-void SegmentWork::BroadcastInPlace(SegmentId id) const {
+void SegmentWork::Broadcast(SegmentId id, std::byte* final) const {
   RankMemory ranks(bucket_, dtype_bytes_);
   layout_.ForEachPiece(id.part, id.segment, [&](const Piece& piece) {
     ranks.Select(piece);
+    if (final != nullptr) ranks.outputs().push_back(final + piece.offset * dtype_bytes_);
     CopyToOthers(ranks.inputs().front(), ranks.outputs(), piece.count * dtype_bytes_);
   });
 }

@@ -1,4 +1,4 @@
-// The memory work of a collective, a segment at a time.
+// The memory work of a collective in host memory, a segment at a time.
 #ifndef REIGEN_RUNTIME_COLLECTIVE_SEGMENT_WORK_H_
 #define REIGEN_RUNTIME_COLLECTIVE_SEGMENT_WORK_H_
 
@@ -7,49 +7,32 @@
 
 #include "runtime/collective/bucket.h"
 #include "runtime/collective/layout.h"
+#include "runtime/collective/segment_task.h"
 #include "runtime/reduce/kernels.h"
 
 namespace reigen::collective {
 
-// Which segment of which part.
-struct SegmentId {
-  uint32_t part = 0;
-  uint64_t segment = 0;
-};
-
-// Reads the trainers' inputs, writes their outputs (final values only, R1).
-// `wire` is a segment of partial sums in scratch, `final` one of final values;
-// they do not overlap unless they begin at the same byte.
-//
 // Threads: const; different segments may be worked on at the same time. Bucket
 //          and layout must outlive it.
 class SegmentWork {
  public:
   SegmentWork(const Bucket& bucket, const Layout& layout);
 
-  // The sum of this host's ranks; the neutral element where it has none (R8).
-  void LoadSum(SegmentId id, std::byte* wire) const;
-  // The root's tensor, to scratch and to the other ranks of the root's host.
-  void LoadRoot(SegmentId id, std::byte* final) const;
-
-  // wire = wire (+) this host's sum.
-  void AddLocal(SegmentId id, std::byte* wire) const;
-  // The same, finished, to scratch and to the ranks.
-  void AddLocalFinal(SegmentId id, const std::byte* wire, std::byte* final) const;
-  // out = left (+) right; out may be one of them.
-  void Combine(SegmentId id, const std::byte* left, const std::byte* right, std::byte* out) const;
-
-  void DeliverWire(SegmentId id, const std::byte* wire) const;    // finishes it
-  void DeliverFinal(SegmentId id, const std::byte* final) const;  // copies it
-
-  // One host: straight from the ranks' inputs to their outputs.
-  void ReduceInPlace(SegmentId id) const;
-  void BroadcastInPlace(SegmentId id) const;
+  void Do(const SegmentTask& task) const;
 
   // Bytes that work on the segment reads and writes, roughly.
   uint64_t Traffic(SegmentId id) const;
 
  private:
+  void LoadSum(SegmentId id, std::byte* wire) const;
+  void AddLocal(SegmentId id, std::byte* wire) const;
+  void AddLocalFinal(SegmentId id, const std::byte* wire, std::byte* final) const;
+  void Combine(SegmentId id, const std::byte* left, const std::byte* right, std::byte* out) const;
+  void DeliverWire(SegmentId id, const std::byte* wire) const;
+  void DeliverFinal(SegmentId id, const std::byte* final) const;
+  void ReduceInPlace(SegmentId id) const;
+  void Broadcast(SegmentId id, std::byte* final) const;  // null: to the ranks alone
+
   const Bucket& bucket_;
   const Layout& layout_;
   reduce::ReduceSpec spec_;

@@ -41,14 +41,13 @@ void Cluster::MakeHost(int number, const ClusterOptions& options) {
         {peer, "host" + std::to_string(peer), hosts_[peer].transport->addresses()}));
   }
   host.scratch.resize(options.scratch_bytes);
-  auto region = host.transport->Register(host.scratch);
-  REIGEN_CHECK(region.ok());
-  host.region = std::move(region).value();
+  Register(host, host.scratch);
+  if (options.leaders > 0) MakeGpus(host, options, options.seed + static_cast<uint64_t>(number));
   host.executor =
       options.pool_threads > 0 ? MakePoolExecutor(options.pool_threads) : MakeInlineExecutor();
   host.engine = MakeEngine(
-      {.scratch = host.scratch}, [&host](int peer) { return host.links[peer].get(); },
-      host.executor.get());
+      {.scratch = host.scratch, .gpus = host.gpus.get()},
+      [&host](int peer) { return host.links[peer].get(); }, host.executor.get());
   for (int s = 1; s <= options.streams; ++s) {
     const Status opened =
         host.engine->OpenStream(static_cast<uint32_t>(s), options.segment_bytes, options.channels);
@@ -56,9 +55,27 @@ void Cluster::MakeHost(int number, const ClusterOptions& options) {
   }
 }
 
+void Cluster::MakeGpus(Host& host, const ClusterOptions& options, uint64_t seed) {
+  host.gpus = std::make_unique<FakeGpus>(FakeGpusOptions{.leaders = options.leaders,
+                                                         .scratch_bytes = options.scratch_bytes,
+                                                         .one_scratch = options.one_scratch,
+                                                         .seed = seed});
+  for (const std::span<std::byte> memory : host.gpus->memory()) Register(host, memory);
+  const size_t segment = Scratch::Rounded(options.segment_bytes) + Scratch::kAlign;
+  const size_t window = 2 * static_cast<size_t>(options.channels) * segment;
+  for (int s = 1; s <= options.streams; ++s) host.gpus->OpenStream(static_cast<uint32_t>(s), window);
+}
+
+void Cluster::Register(Host& host, std::span<std::byte> memory) {
+  auto region = host.transport->Register(memory);
+  REIGEN_CHECK(region.ok());
+  host.regions.push_back(std::move(region).value());
+}
+
 Cluster::~Cluster() {
   for (int h = 0; h < size(); ++h) {
     engine(h).CancelAll(Aborted("the cluster ends"));
+    if (hosts_[h].gpus != nullptr) gpus(h).EndAll(Aborted("the cluster ends"));
     CloseAllLinks(h);
   }
   const auto quiet = [this] {
@@ -70,7 +87,7 @@ Cluster::~Cluster() {
   for (Host& host : hosts_) {
     host.engine.reset();
     host.links.clear();
-    host.region.reset();
+    host.regions.clear();
   }
 }
 
@@ -87,6 +104,7 @@ void Cluster::Turn() {
   for (const int h : order) {
     if (shuffle_ && random_() % 4 == 0) continue;
     hosts_[h].transport->Progress(network_.now());
+    if (hosts_[h].gpus != nullptr) hosts_[h].gpus->Turn();
     hosts_[h].engine->Progress(network_.now());
   }
 }
@@ -96,18 +114,22 @@ bool Cluster::RunUntil(const std::function<bool()>& done, Duration limit) {
   while (!done()) {
     if (network_.now() > until) return false;
     Turn();
-    AwaitWork();
-    network_.Wait();
+    Wait();
   }
   return true;
 }
 
-// Virtual time must not run ahead of the pools' real threads.
-void Cluster::AwaitWork() {
-  if (!pools_) return;
-  std::vector<pollfd> events;
-  for (const Host& host : hosts_) events.push_back({host.executor->event_fd(), POLLIN, 0});
-  poll(events.data(), events.size(), /*timeout_ms=*/2);
+void Cluster::Wait() {
+  const bool gpus_busy = std::any_of(hosts_.begin(), hosts_.end(), [](const Host& host) {
+    return host.gpus != nullptr && host.gpus->busy();
+  });
+  if (gpus_busy) return;
+  if (pools_) {  // virtual time must not run ahead of their real threads
+    std::vector<pollfd> events;
+    for (const Host& host : hosts_) events.push_back({host.executor->event_fd(), POLLIN, 0});
+    poll(events.data(), events.size(), /*timeout_ms=*/2);
+  }
+  network_.Wait();
 }
 
 bool Cluster::RunToTheEnd(Duration limit) {

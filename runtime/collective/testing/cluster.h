@@ -7,10 +7,13 @@
 #include <functional>
 #include <memory>
 #include <random>
+#include <span>
 #include <vector>
 
 #include "runtime/base/clock.h"
+#include "runtime/base/status.h"
 #include "runtime/collective/engine.h"
+#include "runtime/collective/testing/fake_gpus.h"
 #include "runtime/transport/fake/fake_network.h"
 #include "runtime/transport/link.h"
 
@@ -48,9 +51,12 @@ struct ClusterOptions {
   int streams = 1;       // opened on each host: 1, 2, ...
   int pool_threads = 0;  // per host; 0: the inline executor
   uint64_t seed = 0;     // not 0: hosts take their turns in a random order
+  int leaders = 0;       // GPUs of each host that take commands; 0: none
+  bool one_scratch = false;  // of all leaders of a host, each with scratch_bytes otherwise
 };
 
-// Each host has a transport, a link to every other, registered scratch, an engine.
+// Each host has a transport, a link to every other, registered scratch, an engine; GPUs, if
+// wished, with the same windows in their scratch.
 class Cluster {
  public:
   Cluster(const ClusterOptions& options, Network* network);
@@ -59,6 +65,7 @@ class Cluster {
   int size() const { return static_cast<int>(hosts_.size()); }
   Engine& engine(int host) { return *hosts_[host].engine; }
   transport::Link& link(int host, int peer) { return *hosts_[host].links[peer]; }
+  FakeGpus& gpus(int host) { return *hosts_[host].gpus; }
 
   // Gives every host a turn.
   void Turn();
@@ -73,14 +80,17 @@ class Cluster {
   struct Host {
     std::unique_ptr<transport::Transport> transport;
     std::vector<std::byte> scratch;
-    std::unique_ptr<transport::Region> region;
+    std::unique_ptr<FakeGpus> gpus;
+    std::vector<std::unique_ptr<transport::Region>> regions;
     std::vector<std::unique_ptr<transport::Link>> links;  // by peer; none to itself
     std::unique_ptr<WorkExecutor> executor;
     std::unique_ptr<Engine> engine;
   };
 
-  void AwaitWork();
+  void Wait();
   void MakeHost(int host, const ClusterOptions& options);
+  void MakeGpus(Host& host, const ClusterOptions& options, uint64_t seed);
+  void Register(Host& host, std::span<std::byte> memory);
 
   Network& network_;
   std::vector<Host> hosts_;

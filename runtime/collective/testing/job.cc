@@ -49,6 +49,7 @@ Bucket Job::BucketOf(int host, const CollectiveId& id, const std::vector<size_t>
   bucket.root = options_.root;
   bucket.segment_bytes = options_.segment_bytes;
   bucket.channels = options_.channels;
+  bucket.on_gpus = std::ranges::count(options_.gpu_hosts, host) > 0;
   for (const size_t t : which) {
     BucketTensor& tensor = bucket.tensors.emplace_back();
     tensor.count = options_.counts[t];

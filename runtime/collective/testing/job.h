@@ -29,6 +29,7 @@ struct JobOptions {
   int channels = 2;
   uint64_t seed = 1;
   reduce::Data data = reduce::Data::kPlain;
+  std::vector<int> gpu_hosts = {};   // that run buckets on GPUs
   std::vector<int> idle_hosts = {};  // their ranks contribute nothing (they have joined)
 };
 
