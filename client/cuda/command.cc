@@ -1,12 +1,28 @@
 #include "client/cuda/command.h"
 
 #include <algorithm>
+#include <string>
 
 namespace reigen::sdk::cuda {
 namespace {
 
 bool IsTypeOfPartial(DataType type, DataType dtype) {
   return type == dtype || (IsHalf(dtype) && type == DataType::kFloat32);
+}
+
+// Threads of a launch would overwrite what others are still to read.
+bool ChangesWidthInPlace(const Command& command) {
+  const bool narrows = command.received != command.out;
+  const bool widens = command.dtype != command.out;
+  for (const CommandItem& item : command.items) {
+    if (narrows && command.has_received && item.received == item.outputs[0]) return true;
+    const auto inputs = item.inputs.begin();
+    if (widens && std::find(inputs, inputs + command.inputs, item.outputs[0]) !=
+                      inputs + command.inputs) {
+      return true;
+    }
+  }
+  return false;
 }
 
 Result Check(const Command& command, bool has_kernels) {
@@ -25,6 +41,7 @@ Result Check(const Command& command, bool has_kernels) {
                    std::string(Name(command.received)) + " to " +
                    std::string(Name(command.out)) + " by " + std::to_string(command.divisor));
   }
+  if (ChangesWidthInPlace(command)) return Invalid("a reduction in place to another type");
   if (!has_kernels) return Fail(REIGEN_FAILED_PRECONDITION, "a reduction without kernels");
   return Ok();
 }

@@ -4,39 +4,17 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "client/cuda/testing/fake_driver.h"
+#include "client/cuda/testing/device_fixture.h"
 
 namespace reigen::sdk::cuda {
 namespace {
 
-// To the fake, whatever nvcc made.
-constexpr uint32_t kImage[4] = {0xba55ed50};
-
-class DeviceTest : public testing::Test {
+class DeviceTest : public FakeDeviceTest {
  protected:
-  DeviceTest() {
-    options_.api = &driver_.api();
-    options_.image = std::as_bytes(std::span(kImage));
-    options_.report = [this](const std::string& line) { reports_.push_back(line); };
-    EXPECT_TRUE(Device::Open(options_, 0, &device_).ok());
-  }
-  void OpenWithoutKernels() {
-    options_.image = {};
-    EXPECT_TRUE(Device::Open(options_, 0, &device_).ok());
-  }
-
-  static Layout Of(const std::vector<int64_t>& shape, const std::vector<int64_t>& strides) {
-    uint64_t count = 1;
-    for (const int64_t extent : shape) count *= static_cast<uint64_t>(extent);
-    Layout layout;
-    EXPECT_TRUE(Layout::Make(shape, strides, sizeof(float), count, "x", &layout).ok());
-    return layout;
-  }
   Copy CopyOf(CuAddress address, std::vector<float>& host, const Layout& layout) {
     return {.device = address, .host = reinterpret_cast<std::byte*>(host.data()),
             .bytes = host.size() * sizeof(float), .layout = &layout};
@@ -50,14 +28,8 @@ class DeviceTest : public testing::Test {
     return end->Wait();
   }
   Result Fetch(const Copy& copy) { return Fetch({&copy, 1}); }
-  int Calls(const char* symbol) { return driver_.calls(symbol); }
 
-  FakeDriver driver_;
-  CuStream stream_ = driver_.NewStream();
-  std::vector<std::string> reports_;
-  DeviceOptions options_;
   bool pinned_ = true;
-  std::shared_ptr<Device> device_;
 };
 
 TEST_F(DeviceTest, AFetchSeesWhatTheCallersStreamWasGivenBefore) {

@@ -98,6 +98,39 @@ TEST(PackKernelTest, ALaunchMayBeginInTheMiddleOfTheRange) {
   }
 }
 
+// Places in the range that begin and end anywhere: several of them in one slot.
+TEST(PackKernelTest, PackedBytesMayLieAnywhereInTheRange) {
+  std::mt19937 random(2);
+  for (int round = 0; round < 60; ++round) {
+    PackBatch batch = {};
+    batch.to_tensors = round % 2;
+    batch.item_count = 1 + random() % kMaxPackItems;
+    uint32_t end = random() % 40;
+    for (uint32_t i = 0; i < batch.item_count; ++i) {
+      PackItem& item = batch.items[i];
+      item.packed = end + (random() % 3 == 0 ? random() % 50 : 0);
+      item.bytes = 1 + random() % (random() % 20 == 0 ? 3 * kPackTileBytes : 40);
+      end = item.packed + item.bytes;
+    }
+    Range range(end + 64);
+    Range tensors(end + 64);
+    const uint32_t shift = random() % 16;  // 0: whole tiles are moved at once
+    std::vector<std::byte> expected(end, kUntouched);
+    std::byte* const from = batch.to_tensors != 0 ? range.data() : tensors.data() + shift;
+    batch.range = AddressOf(range.data());
+    for (uint32_t i = 0; i < batch.item_count; ++i) {
+      PackItem& item = batch.items[i];
+      item.tensor = AddressOf(tensors.data() + shift + item.packed);
+      for (uint32_t n = item.packed; n < item.packed + item.bytes; ++n) {
+        from[n] = expected[n] = static_cast<std::byte>(random());
+      }
+    }
+    Launch(batch);
+    const std::byte* const to = batch.to_tensors != 0 ? tensors.data() + shift : range.data();
+    ASSERT_EQ(std::memcmp(to, expected.data(), end), 0) << round;
+  }
+}
+
 // A 3 x 40 x 50 tensor stored as 50 x 3 x 40 with a gap of one, cut in two.
 template <typename T>
 void CheckStrided() {

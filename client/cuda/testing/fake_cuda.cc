@@ -23,6 +23,18 @@ namespace {
 constexpr int kInvalidContext = 201;
 constexpr int kInvalidHandle = 400;
 
+const char* NameOf(int code) {
+  switch (code) {
+    case 2: return "CUDA_ERROR_OUT_OF_MEMORY";
+    case 201: return "CUDA_ERROR_INVALID_CONTEXT";
+    case 205: return "CUDA_ERROR_MAP_FAILED";
+    case 217: return "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED";
+    case 700: return "CUDA_ERROR_ILLEGAL_ADDRESS";
+    case 801: return "CUDA_ERROR_NOT_SUPPORTED";
+    default: return "CUDA_ERROR_OF_THE_FAKE";
+  }
+}
+
 }  // namespace
 
 FAKE_CUDA cuInit(unsigned) {
@@ -158,7 +170,7 @@ FAKE_CUDA cuStreamQuery(void* stream) {
 }
 
 FAKE_CUDA cuGetErrorName(int code, const char** name) {
-  *name = code == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS" : "CUDA_ERROR_OF_THE_FAKE";
+  *name = NameOf(code);
   return 0;
 }
 

@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 
+#include <cstring>
+
 #include "client/cuda/load_driver.h"
 #include "runtime/base/check.h"
 
@@ -43,15 +45,26 @@ CuAddress FakeDriver::Allocate(size_t bytes) {
   return address;
 }
 
-void FakeDriver::Write(CuAddress to, const std::vector<float>& values, CuStream stream) {
+void FakeDriver::WriteBytes(CuAddress to, std::span<const std::byte> bytes, CuStream stream) {
   Find<int (*)(CuAddress, const void*, size_t, CuStream)>(library_, "reigen_fake_cuda_write")(
-      to, values.data(), values.size() * sizeof(float), stream);
+      to, bytes.data(), bytes.size(), stream);
+}
+
+void FakeDriver::Write(CuAddress to, const std::vector<float>& values, CuStream stream) {
+  WriteBytes(to, std::as_bytes(std::span(values)), stream);
+}
+
+std::vector<std::byte> FakeDriver::ReadBytes(CuAddress from, size_t bytes, CuStream stream) {
+  std::vector<std::byte> values(bytes);
+  REIGEN_CHECK(api_.copy_to_host(values.data(), from, bytes, stream) == kCuSuccess);
+  REIGEN_CHECK(Find<CuResult (*)(CuStream)>(library_, "cuStreamSynchronize")(stream) == kCuSuccess);
+  return values;
 }
 
 std::vector<float> FakeDriver::Read(CuAddress from, size_t count, CuStream stream) {
+  const std::vector<std::byte> bytes = ReadBytes(from, count * sizeof(float), stream);
   std::vector<float> values(count);
-  REIGEN_CHECK(api_.copy_to_host(values.data(), from, count * sizeof(float), stream) == kCuSuccess);
-  REIGEN_CHECK(Find<CuResult (*)(CuStream)>(library_, "cuStreamSynchronize")(stream) == kCuSuccess);
+  std::memcpy(values.data(), bytes.data(), bytes.size());
   return values;
 }
 

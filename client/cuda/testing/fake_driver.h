@@ -4,6 +4,7 @@
 #define REIGEN_CLIENT_CUDA_TESTING_FAKE_DRIVER_H_
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "client/cuda/driver_api.h"
@@ -22,8 +23,10 @@ class FakeDriver {
   CuAddress Allocate(size_t bytes);
   // What a kernel on `stream` would do; nothing waits for it.
   void Write(CuAddress to, const std::vector<float>& values, CuStream stream);
+  void WriteBytes(CuAddress to, std::span<const std::byte> bytes, CuStream stream);
   // The memory once `stream` has done its work.
   std::vector<float> Read(CuAddress from, size_t count, CuStream stream);
+  std::vector<std::byte> ReadBytes(CuAddress from, size_t bytes, CuStream stream);
   void FailOnce(const char* symbol, CuResult code, int skip = 0);
   // Streams do nothing until Mend().
   void Hang();
