@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -87,7 +88,8 @@ std::optional<Block> Arena::Allocate(uint64_t bytes) {
 
 bool Arena::Has(const ArenaFile& file) const {
   const std::lock_guard lock(mutex_);
-  return file.id() < files_.size() && files_[file.id()].get() == &file;
+  return std::any_of(files_.begin(), files_.end(),
+                     [&](const auto& known) { return known.get() == &file; });
 }
 
 uint64_t Arena::total_bytes() const {

@@ -90,7 +90,7 @@ class Arena {
 
  private:
   mutable std::mutex mutex_;
-  std::vector<std::shared_ptr<ArenaFile>> files_;  // index = id
+  std::vector<std::shared_ptr<ArenaFile>> files_;
 };
 
 }  // namespace reigen::sdk

@@ -37,6 +37,7 @@ Result Context::JoiningSession(std::shared_ptr<Session>* out) {
   if (joining_ == nullptr) {
     SessionOptions options;
     REIGEN_SDK_RETURN_IF_ERROR(ReadEnvironment(&options));
+    REIGEN_SDK_RETURN_IF_ERROR(ReadCudaArenaLimit(&cuda_arena_limit_));
     devices_.Configure(
         std::chrono::duration_cast<Duration>(kDeviceWait * options.timeout_scale),
         CudaKernelsAreOff() ? "REIGEN_CUDA_KERNELS is off" : "");
@@ -62,7 +63,9 @@ Result Context::Init() {
   if (joining_ == session) {
     joining_.reset();
     if (begun.ok()) {
-      job_ = std::make_shared<WorkerJob>(std::move(session), &user_memory_, &devices_);
+      job_ = std::make_shared<WorkerJob>(
+          std::move(session), &user_memory_, &devices_,
+          DeviceArenaOptions{.limit_bytes = cuda_arena_limit_, .report = ReportToStderr});
       nameless_ = NamelessCounter();
     }
   } else if (begun.ok() && job_ == nullptr) {

@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -57,6 +58,7 @@ class Context {
   mutable std::mutex mutex_;  // of what follows; a leaf but for Session::Open
   std::shared_ptr<Session> joining_;
   std::shared_ptr<Job> job_;
+  std::optional<uint64_t> cuda_arena_limit_;  // of the next job
   NamelessCounter nameless_;
   uint64_t last_handle_ = 0;
   std::unordered_map<reigen_handle, Handle> handles_;

@@ -47,57 +47,95 @@ Result DeviceWork::Start(cuda::Devices& devices, const Request& request,
   return Ok();
 }
 
-void DeviceWork::Pin(const std::shared_ptr<ArenaFile>& file) {
+bool DeviceWork::TryPin(const std::shared_ptr<ArenaFile>& file) const {
   std::byte* const base = file->base();
-  pinned_ = file->PinOnce([&] { return device_->Pin(base, file->bytes()); },
-                          [device = device_, base] { device->Unpin(base); });
+  return file->PinOnce([&] { return device_->Pin(base, file->bytes()); },
+                       [device = device_, base] { device->Unpin(base); });
 }
 
+// Without tensors too: the outputs are not written before the stream got here.
 Result DeviceWork::StartFetch(const Request& request, std::span<const Payload> payloads) {
   std::vector<cuda::Copy> copies;
+  std::vector<cuda::DevicePack> packs;
   for (size_t i = 0; i < payloads.size(); ++i) {
     const RequestTensor& tensor = request.tensors[i];
     if (tensor.input == nullptr || tensor.count == 0) continue;
-    copies.push_back({.device = AddressOf(tensor.input),
-                      .host = payloads[i].packed,
-                      .bytes = tensor.bytes,
-                      .layout = &tensor.in});
+    const cuda::CuAddress from = AddressOf(tensor.input);
+    if (payloads[i].device != 0) {
+      packs.push_back({.tensor = from,
+                       .packed = payloads[i].device,
+                       .bytes = tensor.bytes,
+                       .layout = &tensor.in});
+    } else {
+      copies.push_back({.device = from,
+                        .host = payloads[i].packed,
+                        .bytes = tensor.bytes,
+                        .layout = &tensor.in});
+    }
   }
-  // Without copies too: the outputs are not written before the stream got here.
-  return Named(request, device_->StartToHost(*begin_, copies, pinned_, &fetched_));
+  return Named(request, packs.empty()
+                            ? device_->StartToHost(*begin_, copies, pinned_, &fetched_)
+                            : device_->StartPack(*begin_, packs, &fetched_));
 }
 
 Result DeviceWork::EndFetch(const Request& request) {
   return Named(request, fetched_->Wait());
 }
 
-void DeviceWork::KeepIfTouched(Block block) {
-  device_->KeepIfTouched(std::make_shared<Block>(std::move(block)));
+void DeviceWork::KeepIfTouched(PayloadBlock block) {
+  device_->KeepIfTouched(std::make_shared<PayloadBlock>(std::move(block)));
 }
 
-Result DeviceWork::Deliver(const Request& request, std::span<const Payload> payloads,
-                           Block block) {
+Result DeviceWork::StartMirror(const DeviceBlock& from, const Block& to,
+                               const cuda::Device::Event* after,
+                               std::unique_ptr<cuda::Device::Event>* end) const {
+  const Layout contiguous;
+  const cuda::Copy copy = {.device = from.address,
+                           .host = to.data(),
+                           .bytes = from.bytes,
+                           .layout = &contiguous};
+  return device_->StartToHost(after != nullptr ? *after : *fetched_, {&copy, 1},
+                              TryPin(to.file()), end);
+}
+
+Result DeviceWork::Send(const Request& request, std::span<const Payload> payloads,
+                        std::unique_ptr<cuda::Device::Event>* end) const {
   std::vector<cuda::Copy> copies;
+  std::vector<cuda::DevicePack> packs;
   for (size_t i = 0; i < payloads.size(); ++i) {
     const RequestTensor& tensor = request.tensors[i];
     if (tensor.output == nullptr || tensor.count == 0) continue;
-    copies.push_back({.device = AddressOf(tensor.output),
-                      .host = payloads[i].packed,
-                      .bytes = tensor.bytes,
-                      .layout = &tensor.out});
+    const cuda::CuAddress to = AddressOf(tensor.output);
+    if (payloads[i].device != 0) {
+      packs.push_back({.tensor = to,
+                       .packed = payloads[i].device,
+                       .bytes = tensor.bytes,
+                       .layout = &tensor.out});
+    } else {
+      copies.push_back({.device = to,
+                        .host = payloads[i].packed,
+                        .bytes = tensor.bytes,
+                        .layout = &tensor.out});
+    }
   }
-  if (copies.empty()) return Ok();
+  if (!packs.empty()) return device_->StartUnpack(packs, StreamOf(request), end);
+  return copies.empty() ? Ok() : device_->ToDevice(copies, StreamOf(request), end);
+}
+
+Result DeviceWork::Deliver(const Request& request, std::span<const Payload> payloads,
+                           PayloadBlock block) {
   struct Sent {
     std::unique_ptr<cuda::Device::Event> end;
-    Block block;
+    PayloadBlock block;
   };
   const auto sent = std::make_shared<Sent>();
   sent->block = std::move(block);
-  Result started = device_->ToDevice(copies, StreamOf(request), &sent->end);
+  Result started = Send(request, payloads, &sent->end);
   if (!started.ok()) {
     device_->KeepIfTouched(sent);
     return Named(request, std::move(started));
   }
+  if (sent->end == nullptr) return Ok();
   // If it fails the GPU is lost; whoever uses it next is told.
   const auto wait = [sent, device = device_] {
     if (!sent->end->Wait().ok()) device->KeepIfTouched(sent);

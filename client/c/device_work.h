@@ -1,19 +1,22 @@
-// An operation's tensors on a GPU: their way into host memory, and the result's back.
+// An operation's tensors on a GPU: their way into the payloads, which are in a device arena
+// or in host memory, and the result's back.
 //
 // Threads: Start by the thread that enqueues, the fetch by the device thread, Deliver by
 //          the one that sees the end: one after the other.
-// Memory:  the caller's tensors are read until EndFetch returned; the result's host memory
-//          is kept until the device has read it.
+// Memory:  the caller's tensors are read until EndFetch returned; the result's payloads
+//          are kept until the device has read them.
 #ifndef REIGEN_CLIENT_C_DEVICE_WORK_H_
 #define REIGEN_CLIENT_C_DEVICE_WORK_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "client/c/arena.h"
+#include "client/c/device_arena.h"
 #include "client/c/request.h"
 #include "client/c/result.h"
 #include "client/c/task_thread.h"
@@ -28,7 +31,14 @@ struct Payload {
   uint32_t arena = local::kInlineArena;
   uint64_t offset = 0;
   std::byte* packed = nullptr;      // the same, here; null when inline
+  cuda::CuAddress device = 0;       // the same, in a device arena; else 0
   std::shared_ptr<ArenaFile> file;  // keeps the caller's shared memory mapped
+};
+
+// What payloads lie in: at most one of them.
+struct PayloadBlock {
+  Block host;
+  std::optional<DeviceBlock> device;
 };
 
 class DeviceWork {
@@ -37,23 +47,34 @@ class DeviceWork {
   static Result Start(cuda::Devices& devices, const Request& request,
                       std::shared_ptr<TaskThread> thread, std::unique_ptr<DeviceWork>* out);
 
+  const std::shared_ptr<cuda::Device>& device() const { return device_; }
   // The device's copies run at full speed from and to this memory, where it can be had.
-  void Pin(const std::shared_ptr<ArenaFile>& file);
+  void Pin(const std::shared_ptr<ArenaFile>& file) { pinned_ = TryPin(file); }
   // inputs -> payloads, once the caller's stream got here; waits for it if there is no
   // pinned memory.
   Result StartFetch(const Request& request, std::span<const Payload> payloads);
   // Waits until they are there.
   Result EndFetch(const Request& request);
   // After a failure: keeps the memory for as long as the device may touch it.
-  void KeepIfTouched(Block block);
+  void KeepIfTouched(PayloadBlock block);
+  // All of a device block to a host block, after the fetch and `after`, if there is one.
+  // By another thread.
+  Result StartMirror(const DeviceBlock& from, const Block& to,
+                     const cuda::Device::Event* after,
+                     std::unique_ptr<cuda::Device::Event>* end) const;
   // payloads -> outputs; the caller's stream goes on after it. Does not wait: `block`,
   // which the payloads lie in, goes to the thread until the device is done with it.
-  Result Deliver(const Request& request, std::span<const Payload> payloads, Block block);
+  Result Deliver(const Request& request, std::span<const Payload> payloads,
+                 PayloadBlock block);
   // An all-reduce of one rank, on the device. False: it cannot be done there.
   bool CanScale(const Request& request) const;
   Result Scale(const Request& request);
 
  private:
+  bool TryPin(const std::shared_ptr<ArenaFile>& file) const;
+  Result Send(const Request& request, std::span<const Payload> payloads,
+              std::unique_ptr<cuda::Device::Event>* end) const;
+
   std::shared_ptr<cuda::Device> device_;
   std::unique_ptr<cuda::Device::Event> begin_;
   std::unique_ptr<cuda::Device::Event> fetched_;

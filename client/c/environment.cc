@@ -38,4 +38,19 @@ bool CudaKernelsAreOff() {
   return kernels != nullptr && std::string_view(kernels) == "off";
 }
 
+Result ReadCudaArenaLimit(std::optional<uint64_t>* out) {
+  out->reset();
+  const char* const text = std::getenv("REIGEN_CUDA_ARENA_MB");
+  if (text == nullptr || *text == '\0') return Ok();
+  char* end = nullptr;
+  errno = 0;
+  const long long number = std::strtoll(text, &end, 10);
+  constexpr long long kMostMiB = 1LL << 24;  // more than a GPU has
+  if (*end != '\0' || errno != 0 || number < 0 || number > kMostMiB) {
+    return Invalid("REIGEN_CUDA_ARENA_MB is no number of MiB: " + std::string(text));
+  }
+  *out = static_cast<uint64_t>(number) << 20;
+  return Ok();
+}
+
 }  // namespace reigen::sdk

@@ -2,6 +2,9 @@
 #ifndef REIGEN_CLIENT_C_ENVIRONMENT_H_
 #define REIGEN_CLIENT_C_ENVIRONMENT_H_
 
+#include <cstdint>
+#include <optional>
+
 #include "client/c/result.h"
 #include "client/c/session.h"
 
@@ -13,6 +16,8 @@ Result ReadEnvironment(SessionOptions* out);
 
 // REIGEN_CUDA_KERNELS=off: CUDA tensors are copied one by one.
 bool CudaKernelsAreOff();
+// REIGEN_CUDA_ARENA_MB, in bytes; nullopt: not set.
+Result ReadCudaArenaLimit(std::optional<uint64_t>* out);
 
 }  // namespace reigen::sdk
 

@@ -26,6 +26,24 @@ T As(const std::byte* bytes) {
   return out;
 }
 
+// A packet, and the descriptor that came with it.
+bool Receive(int socket, std::array<std::byte, 2048>& bytes, UniqueFd* fd) {
+  iovec buffer = {.iov_base = bytes.data(), .iov_len = bytes.size()};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  msghdr message = {};
+  message.msg_iov = &buffer;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  if (recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) <= 0) return false;
+  const cmsghdr* const header = CMSG_FIRSTHDR(&message);
+  if (header == nullptr) return true;
+  int received = -1;
+  std::memcpy(&received, CMSG_DATA(header), sizeof(received));
+  fd->Reset(received);
+  return true;
+}
+
 }  // namespace
 
 FakeWorker::FakeWorker(FakeScript script) : script_(std::move(script)) {
@@ -47,6 +65,8 @@ FakeWorker::FakeWorker(FakeScript script) : script_(std::move(script)) {
   header_->version = local::kVersion;
   header_->submission_slots = local::kSubmissionSlots;
   header_->completion_slots = local::kCompletionSlots;
+  header_->command_slots = local::kCommandSlots;
+  header_->done_slots = local::kDoneSlots;
   arenas_.push_back(MakeFile(script_.arena_bytes));
   thread_ = std::thread([this] { Serve(); });
 }
@@ -55,7 +75,11 @@ FakeWorker::~FakeWorker() {
   eventfd_write(stop_.get(), 1);
   thread_.join();
   munmap(queues_.base, queues_.bytes);
-  for (const Mapping& arena : arenas_) munmap(arena.base, arena.bytes);
+  for (const auto* files : {&arenas_, &scratches_}) {
+    for (const Mapping& file : *files) {
+      if (file.base != nullptr) munmap(file.base, file.bytes);
+    }
+  }
   unlink(path_.c_str());
   rmdir(folder_.c_str());
 }
@@ -93,8 +117,10 @@ void FakeWorker::Serve() {
       fd = socket_.get();
       if (script_.take_requests) {
         OnSubmissions();
+        OnDones();
         header_->worker_sleeping.store(1);
         OnSubmissions();
+        OnDones();
       }
     }
     pollfd entries[3] = {{.fd = fd, .events = POLLIN, .revents = 0},
@@ -111,8 +137,8 @@ void FakeWorker::Serve() {
 
 bool FakeWorker::OnPacket() {
   std::array<std::byte, 2048> bytes;
-  const ssize_t received = recv(socket_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
-  if (received <= 0) return false;
+  UniqueFd fd;
+  if (!Receive(socket_.get(), bytes, &fd)) return false;
   switch (As<local::Packet>(bytes.data()).kind) {
     case local::PacketKind::kHello:
       if (!script_.refuse_hello.empty()) {
@@ -135,6 +161,15 @@ bool FakeWorker::OnPacket() {
       SendWithFds(&grown, sizeof(grown), {arenas_.back().fd.get()});
       return true;
     }
+    case local::PacketKind::kAddDeviceArena:
+      OnAddDeviceArena(As<local::AddDeviceArena>(bytes.data()), fd.valid());
+      return true;
+    case local::PacketKind::kPeerArenaOpened:
+      opened_.push_back(As<local::PeerArenaOpened>(bytes.data()));
+      return true;
+    case local::PacketKind::kHostScratchMapped:
+      mapped_.push_back(As<local::HostScratchMapped>(bytes.data()));
+      return true;
     case local::PacketKind::kShutdown: {
       if (!script_.answer_shutdown) return true;
       OnSubmissions();
@@ -150,6 +185,7 @@ void FakeWorker::SendWelcome() {
   local::Welcome welcome;
   welcome.arena_bytes = script_.arena_bytes;
   welcome.worker_pid = 4711;
+  welcome.takes_device_arenas = script_.takes_device_arenas ? 1 : 0;
   SendWithFds(&welcome, sizeof(welcome),
               {queues_.fd.get(), arenas_[0].fd.get(), wake_.get()});
 }
@@ -163,6 +199,7 @@ void FakeWorker::BeginEpoch() {
   begun.local_rank = script_.rank;
   begun.local_size = script_.size;
   begun.cross_size = 1;
+  begun.device_scratch_bytes = script_.device_scratch_bytes;
   SendWithFds(&begun, sizeof(begun), {});
 }
 

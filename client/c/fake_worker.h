@@ -26,6 +26,20 @@ struct SeenRequest {
   std::vector<std::string> tensor_names;
 };
 
+// A device arena as it was announced.
+struct SeenDeviceArena {
+  local::AddDeviceArena packet;
+  uint32_t arena = 0;
+  bool has_dmabuf = false;
+};
+
+// What follows a command's head: an ItemSize or a MemoryPlace.
+struct CommandWord {
+  CommandWord(const local::ItemSize& size);     // NOLINT: reads as a list of words
+  CommandWord(const local::MemoryPlace& place);  // NOLINT
+  std::byte bytes[sizeof(local::MemoryPlace)];
+};
+
 struct FakeScript {
   int32_t rank = 0;
   int32_t size = 4;
@@ -37,8 +51,13 @@ struct FakeScript {
   std::string refuse_growth;
   bool take_requests = true;
   bool answer_shutdown = true;
+  bool takes_device_arenas = false;
+  uint64_t device_scratch_bytes = 0;
+  std::string refuse_device_arena;
   // Called in the worker's thread for each request; null: kept for Complete().
   std::function<void(class FakeWorker&, const SeenRequest&)> on_request;
+  // The same for each answer to a command.
+  std::function<void(class FakeWorker&, const local::DoneSlot&)> on_done;
 };
 
 // Threads: the public functions are called from the test's thread or, in
@@ -64,6 +83,27 @@ class FakeWorker {
   std::byte* Memory(const local::TensorSlot& tensor);
   size_t arena_count();
 
+  // Memory of GPUs: fake_worker_device.cc.
+  std::vector<SeenDeviceArena> device_arenas();
+  bool IsOnDevice(const local::TensorSlot& tensor);
+  local::MemoryPlace Place(const local::TensorSlot& tensor);
+  // Sends a command; its id is the result.
+  uint64_t Command(local::CommandSlot head, const std::vector<CommandWord>& words);
+  // Any slots at all.
+  void CommandSlots(const std::vector<local::Slot>& slots);
+  uint64_t Mirror(uint64_t request);
+  // What was answered so far, once it is that many (30 s at most).
+  std::vector<local::DoneSlot> WaitForDone(size_t count);
+  void SendPeerArena(const local::PeerArena& arena);
+  // A scratch file, mapped here.
+  std::byte* SendHostScratch(uint64_t announced_bytes, uint64_t file_bytes);
+  void SendDeviceUse(bool use, const std::string& why_not);
+  // The answers to these, in their order.
+  std::vector<local::PeerArenaOpened> WaitForOpened(size_t count);
+  std::vector<local::HostScratchMapped> WaitForMapped(size_t count);
+  // The command thread sleeps.
+  bool TrainerSleeps() const { return header_->trainer_sleeping.load() != 0; }
+
   void BeginEpoch();
   void TakeRequests(bool take);
   void SendRefused(local::ResultCode code, const std::string& text);
@@ -81,6 +121,10 @@ class FakeWorker {
   static Mapping MakeFile(uint64_t bytes);
   void Serve();
   bool OnPacket();
+  void OnAddDeviceArena(const local::AddDeviceArena& packet, bool has_dmabuf);
+  void OnDones();
+  template <typename T>
+  std::vector<T> WaitFor(const std::vector<T>& list, size_t count);
   void OnSubmissions();
   void OnSlot(const local::Slot& slot);
   void SendWithFds(const void* bytes, size_t count, const std::vector<int>& fds);
@@ -103,6 +147,12 @@ class FakeWorker {
   size_t names_defined_ = 0;
   std::vector<SeenRequest> seen_;
   SeenRequest incoming_;
+  std::vector<SeenDeviceArena> device_arenas_;
+  uint64_t last_command_ = 0;
+  std::vector<local::DoneSlot> dones_;
+  std::vector<local::PeerArenaOpened> opened_;
+  std::vector<local::HostScratchMapped> mapped_;
+  std::vector<Mapping> scratches_;
 };
 
 }  // namespace reigen::sdk

@@ -67,7 +67,7 @@ Result LocalJob::RunOnDevice(const Request& request) {
     reduce::scalar::ScaleCopy(tensor.dtype, request.prescale, request.postscale, packed, packed,
                               tensor.count);
   }
-  return work->Deliver(request, payloads, Block());
+  return work->Deliver(request, payloads, PayloadBlock());
 }
 
 Result LocalJob::Allocate(uint64_t bytes, Block* out) {

@@ -23,6 +23,38 @@ void Operation::EndStaging() {
   FutexWakeAll(staging_);
 }
 
+void Operation::PutOnHost(std::span<const size_t> payloads, Block block) {
+  for (const size_t i : payloads) {
+    Payload& payload = payloads_[i];
+    payload.packed = block.data() + payload.offset;
+    payload.offset += block.offset();
+    payload.arena = block.file()->id();
+    payload.device = 0;
+  }
+  block_.host = std::move(block);
+}
+
+void Operation::PutOnDevice(std::span<const size_t> payloads, DeviceBlock block) {
+  for (const size_t i : payloads) {
+    Payload& payload = payloads_[i];
+    payload.device = block.address + payload.offset;
+    payload.offset += block.offset;
+    payload.arena = block.arena;
+  }
+  block_.device = std::move(block);
+}
+
+void Operation::Mirrored(Block block) {
+  std::vector<size_t> mirrored;
+  for (size_t i = 0; i < payloads_.size(); ++i) {
+    if (payloads_[i].device == 0) continue;
+    payloads_[i].offset -= block_.device->offset;
+    mirrored.push_back(i);
+  }
+  block_.device.reset();
+  PutOnHost(mirrored, std::move(block));
+}
+
 Sleep Operation::WaitStaged(Time deadline) {
   while (staging_.load() != 0) {
     const Sleep sleep = FutexWait(staging_, 1, deadline);
@@ -36,7 +68,7 @@ void Operation::Finish() {
   if (state_.compare_exchange_strong(state, kFinishing)) {
     if (completion_.result.ok()) CopyOut();
     payloads_.clear();
-    block_.Reset();
+    block_ = PayloadBlock();
     state_.store(kDone);
     FutexWakeAll(state_);
     return;

@@ -1,19 +1,23 @@
 // One started operation: from enqueue until its result is in the caller's memory.
 //
-// CUDA tensors are fetched by the device thread first: until then it is in staging.
+// CUDA tensors are fetched by the device thread first: until then it is in staging. If
+// that put them into a device arena, the worker may have them mirrored in host memory.
 //
 //   kPending --End--> kEnded --Finish--> kFinishing --> kDone
 //
 // Threads: End once, by the job under its lock; the rest from any. The first
 //          Finish copies the result out, others wait for it.
 // Memory:  the payload is in the request record (small), in the caller's own
-//          shared memory, or in a block that is given back when done.
+//          shared memory, or in a block (of host memory, or of a device arena) that
+//          is given back when done.
 #ifndef REIGEN_CLIENT_C_OPERATION_H_
 #define REIGEN_CLIENT_C_OPERATION_H_
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "client/c/arena.h"
@@ -34,17 +38,24 @@ class Operation {
 
   // Before it is published: by the thread that enqueues.
   std::vector<Payload>& payloads() { return payloads_; }
-  void set_block(Block block) { block_ = std::move(block); }
-  const Block& block() const { return block_; }
+  // These payloads are in a block: as far from its begin as their offsets say.
+  void PutOnHost(std::span<const size_t> payloads, Block block);
+  void PutOnDevice(std::span<const size_t> payloads, DeviceBlock block);
   std::vector<uint32_t>& name_ids() { return name_ids_; }
   // Its tensors are on a GPU: from now on in staging.
   void StartStaging(std::unique_ptr<DeviceWork> work);
+  // Of an operation that was in staging.
+  DeviceWork& device_work() const { return *device_work_; }
   // By the device thread. The inputs are fetched to where the payloads say.
   Result StartFetch() { return device_work_->StartFetch(request_, payloads_); }
   Result EndFetch() { return device_work_->EndFetch(request_); }
   // After a failure of these: nothing will use the payloads.
   void GiveUpFetch() { device_work_->KeepIfTouched(std::move(block_)); }
   void EndStaging();
+  // Of one that has not ended, by the job under its lock. nullopt: in host memory.
+  const std::optional<DeviceBlock>& device_block() const { return block_.device; }
+  // The payloads have been copied to `block`.
+  void Mirrored(Block block);
   // Until it is not in staging.
   Sleep WaitStaged(Time deadline);
 
@@ -65,7 +76,7 @@ class Operation {
   const uint64_t id_;
   const Request request_;
   std::vector<Payload> payloads_;  // one per tensor
-  Block block_;
+  PayloadBlock block_;
   std::vector<uint32_t> name_ids_;  // in use until the end, as request().names
   std::unique_ptr<DeviceWork> device_work_;  // null: host memory
   std::atomic<uint32_t> staging_{0};

@@ -24,6 +24,10 @@ size_t PacketBytes(local::PacketKind kind) {
     case local::PacketKind::kEpochBegun: return sizeof(local::EpochBegun);
     case local::PacketKind::kArenaGrown: return sizeof(local::ArenaGrown);
     case local::PacketKind::kShutdownDone: return sizeof(local::ShutdownDone);
+    case local::PacketKind::kDeviceArenaAdded: return sizeof(local::DeviceArenaAdded);
+    case local::PacketKind::kPeerArena: return sizeof(local::PeerArena);
+    case local::PacketKind::kHostScratch: return sizeof(local::HostScratch);
+    case local::PacketKind::kDeviceUse: return sizeof(local::DeviceUse);
     default: return 0;  // not for a trainer
   }
 }
@@ -68,10 +72,24 @@ Result PacketSocket::Connect(const std::string& path, PacketSocket* out) {
   return Ok();
 }
 
-Result PacketSocket::SendBytes(const void* data, size_t bytes) {
+Result PacketSocket::SendBytes(const void* data, size_t bytes, int fd) {
+  iovec buffer = {.iov_base = const_cast<void*>(data), .iov_len = bytes};
+  msghdr message = {};
+  message.msg_iov = &buffer;
+  message.msg_iovlen = 1;
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  if (fd >= 0) {
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    cmsghdr* const header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(header), &fd, sizeof(int));
+  }
   ssize_t sent = 0;
   do {
-    sent = send(fd_.get(), data, bytes, MSG_NOSIGNAL);
+    sent = sendmsg(fd_.get(), &message, MSG_NOSIGNAL);
   } while (sent < 0 && errno == EINTR);
   if (sent < 0) return LostSocket();
   return Ok();

@@ -35,9 +35,10 @@ class PacketSocket {
   static Result Connect(const std::string& path, PacketSocket* out);
 
   int fd() const { return fd_.get(); }
+  // With a descriptor, if there is one; it stays the caller's.
   template <typename T>
-  Result Send(const T& packet) {
-    return SendBytes(&packet, sizeof(packet));
+  Result Send(const T& packet, int fd = -1) {
+    return SendBytes(&packet, sizeof(packet), fd);
   }
   // Blocks. Unavailable: the other side is gone. Internal: it sent nonsense.
   Result Receive(ReceivedPacket* out);
@@ -48,7 +49,7 @@ class PacketSocket {
   void ShutDown();
 
  private:
-  Result SendBytes(const void* data, size_t bytes);
+  Result SendBytes(const void* data, size_t bytes, int fd);
 
   UniqueFd fd_;
 };

@@ -11,7 +11,9 @@ QueuesFile::QueuesFile(std::byte* base)
     : base_(base),
       header_(reinterpret_cast<local::QueueHeader*>(base)),
       submission_(reinterpret_cast<local::Slot*>(base + local::SubmissionOffset())),
-      completion_(reinterpret_cast<local::Slot*>(base + local::CompletionOffset())) {}
+      completion_(reinterpret_cast<local::Slot*>(base + local::CompletionOffset())),
+      command_(reinterpret_cast<local::Slot*>(base + local::CommandOffset())),
+      done_(reinterpret_cast<local::Slot*>(base + local::DoneOffset())) {}
 
 QueuesFile::~QueuesFile() { munmap(base_, local::QueuesBytes()); }
 

@@ -26,6 +26,11 @@ class QueuesFile {
   local::Slot& completion(uint32_t position) const {
     return completion_[position % local::kCompletionSlots];
   }
+  // Of workers that take device arenas.
+  local::Slot& command(uint32_t position) const {
+    return command_[position % local::kCommandSlots];
+  }
+  local::Slot& done(uint32_t position) const { return done_[position % local::kDoneSlots]; }
 
  private:
   explicit QueuesFile(std::byte* base);
@@ -34,6 +39,8 @@ class QueuesFile {
   local::QueueHeader* const header_;
   local::Slot* const submission_;
   local::Slot* const completion_;
+  local::Slot* const command_;
+  local::Slot* const done_;
 };
 
 }  // namespace reigen::sdk

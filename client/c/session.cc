@@ -14,7 +14,7 @@ namespace {
 // The worker answers these at once unless it is stuck; its guard ends a stuck
 // worker after 3 s, which ends the waits too.
 constexpr Duration kWelcomeLimit = seconds(10);
-constexpr Duration kGrowLimit = seconds(30);
+constexpr Duration kArenaLimit = seconds(30);
 // Plans that have begun are finished first.
 constexpr Duration kLeaveLimit = seconds(30);
 
@@ -76,29 +76,42 @@ Result Session::WaitBegun() {
 }
 
 Result Session::Grow(uint64_t bytes, uint32_t known_files) {
-  const std::lock_guard one_at_a_time(grow_mutex_);
+  const std::lock_guard one_at_a_time(ask_mutex_);
   if (arena_.file_count() > known_files) return Ok();
-  if (known_files >= local::kMaxArenas) {
-    return Fail(REIGEN_RESOURCE_EXHAUSTED, "no further arena: there are " +
-                                               std::to_string(known_files) + " already");
-  }
+  local::GrowArena question;
+  question.bytes = bytes;
+  return AskLocked(question, -1, Asked::kArena);
+}
+
+Result Session::AddDeviceArena(const local::AddDeviceArena& arena, int dmabuf, uint32_t* id) {
+  const std::lock_guard one_at_a_time(ask_mutex_);
+  REIGEN_SDK_RETURN_IF_ERROR(AskLocked(arena, dmabuf, Asked::kDeviceArena));
+  const std::lock_guard lock(mutex_);
+  *id = added_arena_;
+  return Ok();
+}
+
+template <typename Question>
+Result Session::AskLocked(const Question& question, int fd, Asked asked) {
   {
     const std::lock_guard lock(mutex_);
-    growing_ = true;
-    grow_result_ = Ok();
+    if (arena_count_ >= local::kMaxArenas) {
+      return Fail(REIGEN_RESOURCE_EXHAUSTED, "no further arena: there are " +
+                                                 std::to_string(arena_count_) + " already");
+    }
+    asked_ = asked;
+    answer_ = Ok();
   }
-  local::GrowArena request;
-  request.bytes = bytes;
   {
     const std::lock_guard lock(send_mutex_);
-    REIGEN_SDK_RETURN_IF_ERROR(socket_.Send(request));
+    REIGEN_SDK_RETURN_IF_ERROR(socket_.Send(question, fd));
   }
-  const Time deadline = Now() + Limit(kGrowLimit);
+  const Time deadline = Now() + Limit(kArenaLimit);
   while (true) {
     const uint32_t seen = changes_.load();
     {
       const std::lock_guard lock(mutex_);
-      if (!growing_) return grow_result_;
+      if (asked_ == Asked::kNothing) return answer_;
     }
     if (ended()) return end_reason();
     if (FutexWait(changes_, seen, deadline) == Sleep::kTimeout) {
@@ -106,6 +119,17 @@ Result Session::Grow(uint64_t bytes, uint32_t known_files) {
       return end_reason();
     }
   }
+}
+
+bool Session::UsesDeviceArenas(std::string* why_not) const {
+  const std::lock_guard lock(mutex_);
+  *why_not = why_no_device_use_;
+  return device_use_;
+}
+
+std::vector<DeviceNews> Session::TakeNews() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(news_, {});
 }
 
 void Session::Leave() {

@@ -18,8 +18,11 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <variant>
+#include <vector>
 
 #include "client/c/arena.h"
+#include "client/c/command_queue.h"
 #include "client/c/completion_queue.h"
 #include "client/c/fork_guard.h"
 #include "client/c/packet_socket.h"
@@ -37,6 +40,14 @@ struct SessionOptions {
   int32_t rank = 0;
   double timeout_scale = 1.0;  // REIGEN_TIMEOUT_SCALE
 };
+
+// What the worker sends about memory that commands work in. Its receiver answers with
+// PeerArenaOpened, HostScratchMapped.
+struct HostScratchFile {
+  uint64_t bytes = 0;
+  UniqueFd fd;
+};
+using DeviceNews = std::variant<local::PeerArena, HostScratchFile>;
 
 class Session {
  public:
@@ -60,6 +71,21 @@ class Session {
   // `known_files` has come in the meantime.
   Result Grow(uint64_t bytes, uint32_t known_files);
 
+  bool takes_device_arenas() const { return takes_device_arenas_; }
+  CommandQueue& commands() { return *commands_; }
+  // Tells the worker of memory on a GPU. `dmabuf`: a descriptor, or -1.
+  Result AddDeviceArena(const local::AddDeviceArena& arena, int dmabuf, uint32_t* id);
+  // Whether new payloads should be there; if not, why not.
+  bool UsesDeviceArenas(std::string* why_not) const;
+  // In the order they came. The command thread is interrupted for each.
+  std::vector<DeviceNews> TakeNews();
+  // PeerArenaOpened or HostScratchMapped.
+  template <typename Answer>
+  Result Send(const Answer& answer) {
+    const std::lock_guard lock(send_mutex_);
+    return socket_.Send(answer);
+  }
+
   bool ended() const { return ended_.load(); }
   Result end_reason() const;
   // Gives the session up: the worker broke the protocol.
@@ -67,6 +93,7 @@ class Session {
 
  private:
   enum class Stage { kGreeting, kWaiting, kBegun };
+  enum class Asked { kNothing, kArena, kDeviceArena };
 
   Session(const SessionOptions& options, PacketSocket socket);
   Result StartWatcher();
@@ -75,6 +102,11 @@ class Session {
   Result OnPacket(ReceivedPacket& packet, bool* done);
   Result OnWelcome(ReceivedPacket& packet);
   Result OnArenaGrown(ReceivedPacket& packet);
+  Result OnDeviceArenaAdded(const ReceivedPacket& packet);
+  Result OnNews(DeviceNews news);
+  Result OnDeviceUse(const ReceivedPacket& packet);
+  template <typename Question>
+  Result AskLocked(const Question& question, int fd, Asked asked);
   Result OnRefused(const ReceivedPacket& packet);
   void End(Result reason);
   void Changed();
@@ -93,12 +125,14 @@ class Session {
   std::unique_ptr<QueuesFile> queues_;
   std::optional<SubmissionQueue> submissions_;
   std::optional<CompletionQueue> completions_;
+  std::optional<CommandQueue> commands_;
+  bool takes_device_arenas_ = false;
   local::EpochBegun place_;
   Arena arena_;
 
   std::atomic<uint32_t> changes_{0};  // futex: grows with every event
   std::atomic<bool> ended_{false};
-  std::mutex grow_mutex_;   // one GrowArena at a time
+  std::mutex ask_mutex_;    // one question at a time
   std::mutex leave_mutex_;  // one Leave at a time
   std::mutex send_mutex_;
 
@@ -106,8 +140,13 @@ class Session {
   Stage stage_ = Stage::kGreeting;
   int32_t worker_pid_ = 0;
   bool leaving_ = false;
-  bool growing_ = false;      // a GrowArena has no answer yet
-  Result grow_result_;
+  Asked asked_ = Asked::kNothing;  // a question that has no answer yet
+  Result answer_;
+  uint32_t added_arena_ = 0;  // its id
+  uint32_t arena_count_ = 0;  // of host memory and of GPUs: the next one's id
+  bool device_use_ = true;
+  std::string why_no_device_use_;
+  std::vector<DeviceNews> news_;
   Result end_reason_;
 };
 

@@ -1,6 +1,7 @@
 // The watcher's side of a session: what comes from the worker.
 #include <pthread.h>
 #include <signal.h>
+#include <string.h>
 
 #include <utility>
 
@@ -17,6 +18,8 @@ constexpr Duration kWakeAgain = milliseconds(1);
 constexpr Duration kWakeLimit = seconds(10);
 // The worker empties the submission queue whenever it runs.
 constexpr Duration kSpaceLimit = seconds(30);
+// The command thread takes these at once; more have no use.
+constexpr size_t kMaxNews = size_t{16} * local::kMaxArenas;
 
 }  // namespace
 
@@ -49,6 +52,7 @@ void Session::Watch() {
   }
   if (result.ok()) result = Fail(REIGEN_UNAVAILABLE, "the worker of this host ended the session");
   End(std::move(result));
+  if (commands_.has_value()) commands_->Interrupt();
   const Time limit = Now() + kWakeLimit;
   bool waiting = submissions_.has_value();
   while (waiting && Now() < limit) {
@@ -63,6 +67,14 @@ Result Session::OnPacket(ReceivedPacket& packet, bool* done) {
     case local::PacketKind::kWelcome: return OnWelcome(packet);
     case local::PacketKind::kArenaGrown: return OnArenaGrown(packet);
     case local::PacketKind::kRefused: return OnRefused(packet);
+    case local::PacketKind::kDeviceArenaAdded: return OnDeviceArenaAdded(packet);
+    case local::PacketKind::kPeerArena: return OnNews(packet.As<local::PeerArena>());
+    case local::PacketKind::kHostScratch: {
+      if (packet.fds.size() != 1) break;
+      return OnNews(HostScratchFile{.bytes = packet.As<local::HostScratch>().bytes,
+                                    .fd = std::move(packet.fds[0])});
+    }
+    case local::PacketKind::kDeviceUse: return OnDeviceUse(packet);
     case local::PacketKind::kEpochBegun: {
       {
         const std::lock_guard lock(mutex_);
@@ -76,8 +88,9 @@ Result Session::OnPacket(ReceivedPacket& packet, bool* done) {
       return Ok();
     }
     case local::PacketKind::kShutdownDone: *done = true; return Ok();
-    default: return Fail(REIGEN_INTERNAL, "an unexpected packet from the worker");
+    default: break;
   }
+  return Fail(REIGEN_INTERNAL, "an unexpected packet from the worker");
 }
 
 Result Session::OnWelcome(ReceivedPacket& packet) {
@@ -96,8 +109,16 @@ Result Session::OnWelcome(ReceivedPacket& packet) {
   watched_wake_.emplace(wake_fd_.get());
   submissions_.emplace(*queues_, ended_, wake_fd_.get(), Limit(kSpaceLimit));
   completions_.emplace(*queues_, ended_, wake_fd_.get());
+  commands_.emplace(*queues_, wake_fd_.get());
+  const local::QueueHeader& header = queues_->header();
+  takes_device_arenas_ = welcome.takes_device_arenas != 0;
+  if (takes_device_arenas_ && (header.command_slots != local::kCommandSlots ||
+                               header.done_slots != local::kDoneSlots)) {
+    return Fail(REIGEN_INTERNAL, "the worker's queues file is of another version");
+  }
   {
     const std::lock_guard lock(mutex_);
+    arena_count_ = 1;
     worker_pid_ = welcome.worker_pid;
     stage_ = Stage::kWaiting;
   }
@@ -109,7 +130,7 @@ Result Session::OnArenaGrown(ReceivedPacket& packet) {
   const auto grown = packet.As<local::ArenaGrown>();
   {
     const std::lock_guard lock(mutex_);
-    if (!growing_ || packet.fds.size() != 1 || grown.arena != arena_.file_count()) {
+    if (asked_ != Asked::kArena || packet.fds.size() != 1 || grown.arena != arena_count_) {
       return Fail(REIGEN_INTERNAL, "an unexpected ArenaGrown from the worker");
     }
   }
@@ -119,21 +140,56 @@ Result Session::OnArenaGrown(ReceivedPacket& packet) {
   arena_.Add(std::move(file));
   {
     const std::lock_guard lock(mutex_);
-    growing_ = false;
+    ++arena_count_;
+    asked_ = Asked::kNothing;
   }
   Changed();
   return Ok();
 }
 
-// The answer to GrowArena; else the reason why the session ends.
+Result Session::OnDeviceArenaAdded(const ReceivedPacket& packet) {
+  const auto added = packet.As<local::DeviceArenaAdded>();
+  {
+    const std::lock_guard lock(mutex_);
+    if (asked_ != Asked::kDeviceArena || added.arena != arena_count_) {
+      return Fail(REIGEN_INTERNAL, "an unexpected DeviceArenaAdded from the worker");
+    }
+    added_arena_ = arena_count_++;
+    asked_ = Asked::kNothing;
+  }
+  Changed();
+  return Ok();
+}
+
+// The answer to a question; else the reason why the session ends.
 Result Session::OnRefused(const ReceivedPacket& packet) {
   {
     const std::lock_guard lock(mutex_);
-    if (!growing_) return RefusedResult(packet);
-    growing_ = false;
-    grow_result_ = RefusedResult(packet);
+    if (asked_ == Asked::kNothing) return RefusedResult(packet);
+    asked_ = Asked::kNothing;
+    answer_ = RefusedResult(packet);
   }
   Changed();
+  return Ok();
+}
+
+Result Session::OnDeviceUse(const ReceivedPacket& packet) {
+  const auto use = packet.As<local::DeviceUse>();
+  const std::lock_guard lock(mutex_);
+  device_use_ = use.use != 0;
+  why_no_device_use_.assign(use.why_not, strnlen(use.why_not, sizeof(use.why_not)));
+  return Ok();
+}
+
+Result Session::OnNews(DeviceNews news) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!takes_device_arenas_ || news_.size() >= kMaxNews) {
+      return Fail(REIGEN_INTERNAL, "an unexpected packet about memory of GPUs from the worker");
+    }
+    news_.push_back(std::move(news));
+  }
+  commands_->Interrupt();
   return Ok();
 }
 

@@ -22,7 +22,7 @@ local::TensorSlot MakeTensorSlot(const RequestTensor& tensor, const Payload& pay
   slot.offset = payload.offset;
   slot.count = tensor.count;
   for (size_t d = 0; d < tensor.shape.size(); ++d) slot.shape[d] = tensor.shape[d];
-  if (payload.packed == nullptr && tensor.input != nullptr) {
+  if (payload.arena == local::kInlineArena && tensor.input != nullptr) {
     tensor.in.Gather(tensor.input, reinterpret_cast<std::byte*>(slot.inline_bytes));
   }
   return slot;

@@ -20,7 +20,7 @@ bool TaskThread::StartLocked() {
       this);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (error != 0) return false;
-  pthread_setname_np(thread_, "reigen-device");
+  pthread_setname_np(thread_, name_);
   started_ = true;
   return true;
 }

@@ -16,7 +16,8 @@ namespace reigen::sdk {
 
 class TaskThread {
  public:
-  TaskThread() = default;
+  // `name` is a literal, as ps shows it.
+  explicit TaskThread(const char* name = "reigen-device") : name_(name) {}
   ~TaskThread() { Stop(); }
   TaskThread(const TaskThread&) = delete;
   TaskThread& operator=(const TaskThread&) = delete;
@@ -29,6 +30,7 @@ class TaskThread {
   bool StartLocked();
   void Run();
 
+  const char* const name_;
   std::mutex mutex_;  // of what follows
   std::condition_variable changed_;
   std::deque<std::function<void()>> tasks_;

@@ -15,9 +15,6 @@ namespace {
 constexpr uint64_t kMaxSurplusBytes = 256ull << 20;
 constexpr uint64_t kGrowthUnitBytes = 1ull << 20;
 
-// Operations whose CUDA tensors are on their way at once.
-constexpr size_t kMaxFetching = 16;
-
 Place PlaceOf(const local::EpochBegun& begun) {
   return {.rank = begun.rank,
           .size = begun.size,
@@ -30,16 +27,19 @@ Place PlaceOf(const local::EpochBegun& begun) {
 }  // namespace
 
 WorkerJob::WorkerJob(std::shared_ptr<Session> session, const UserMemory* user_memory,
-                     cuda::Devices* devices)
+                     cuda::Devices* devices, DeviceArenaOptions device_arenas)
     : session_(std::move(session)),
       user_memory_(user_memory),
       place_(PlaceOf(session_->place())),
       names_(local::kMaxNames),
-      devices_(devices) {}
+      devices_(devices),
+      command_thread_(session_.get(), MirrorCallsOf()),
+      device_arenas_(session_.get(), &command_thread_, std::move(device_arenas)) {}
 
 WorkerJob::~WorkerJob() {
   device_thread_.Stop();
   release_thread_->Stop();
+  command_thread_.Stop();
 }
 
 Result WorkerJob::Allocate(uint64_t bytes, Block* out) {
@@ -111,26 +111,35 @@ Result WorkerJob::Stage(Operation& operation) {
     }
     block_bytes -= block_bytes % local::kArenaAlignment;
   }
-  if (!in_block.empty()) {
-    Block block;
-    Result allocated = Allocate(block_bytes, &block);
-    if (!allocated.ok()) {
-      return Fail(allocated.code, request.name() + ": no memory for " +
-                                      std::to_string(block_bytes) + " bytes: " + allocated.text);
-    }
-    for (const size_t i : in_block) {
-      payloads[i].packed = block.data() + payloads[i].offset;
-      payloads[i].offset += block.offset();
-      payloads[i].arena = block.file()->id();
-    }
-    operation.set_block(std::move(block));
-  }
+  if (!in_block.empty()) REIGEN_SDK_RETURN_IF_ERROR(PutIntoBlock(operation, in_block, block_bytes));
   if (request.device_kind == REIGEN_CUDA) return Ok();
   for (size_t i = 0; i < request.tensors.size(); ++i) {
     const RequestTensor& tensor = request.tensors[i];
     if (payloads[i].packed == nullptr || tensor.input == nullptr) continue;
     tensor.in.Gather(tensor.input, payloads[i].packed);
   }
+  return Ok();
+}
+
+Result WorkerJob::PutIntoBlock(Operation& operation, std::span<const size_t> payloads,
+                               uint64_t bytes) {
+  const Request& request = operation.request();
+  const bool is_cuda = request.device_kind == REIGEN_CUDA;
+  if (is_cuda) {
+    auto block = device_arenas_.Allocate(operation.device_work().device(), bytes);
+    if (block) {
+      operation.PutOnDevice(payloads, std::move(*block));
+      return Ok();
+    }
+  }
+  Block block;
+  Result allocated = Allocate(bytes, &block);
+  if (!allocated.ok()) {
+    return Fail(allocated.code, request.name() + ": no memory for " + std::to_string(bytes) +
+                                    " bytes: " + allocated.text);
+  }
+  if (is_cuda) operation.device_work().Pin(block.file());
+  operation.PutOnHost(payloads, std::move(block));
   return Ok();
 }
 
@@ -169,60 +178,6 @@ Result WorkerJob::PublishLocked(const std::shared_ptr<Operation>& operation) {
   }
   session_->Break(sent.text);
   return session_->end_reason();
-}
-
-Result WorkerJob::SubmitDevice(const std::shared_ptr<Operation>& operation) {
-  std::unique_ptr<DeviceWork> work;
-  REIGEN_SDK_RETURN_IF_ERROR(
-      DeviceWork::Start(*devices_, operation->request(), release_thread_, &work));
-  REIGEN_SDK_RETURN_IF_ERROR(Stage(*operation));
-  if (operation->block().valid()) work->Pin(operation->block().file());
-  {
-    const std::lock_guard order(submit_mutex_);
-    REIGEN_SDK_RETURN_IF_ERROR(TakeNamesLocked(*operation));
-  }
-  operation->StartStaging(std::move(work));
-  if (device_thread_.Post([this, operation] { StartFetch(operation); })) return Ok();
-  names_.Unpin(operation->name_ids());
-  return Fail(REIGEN_ABORTED, operation->request().name() + ": shut down, or no thread to be had");
-}
-
-// In the device thread. The copies of what is enqueued by now are all started before
-// the first one is waited for, so that the device always has some to do.
-void WorkerJob::StartFetch(const std::shared_ptr<Operation>& operation) {
-  Result started = session_->ended() ? session_->end_reason() : operation->StartFetch();
-  if (!started.ok()) return FailFetch(*operation, std::move(started));
-  fetching_.push_back(operation);
-  if (!device_thread_.Post([this] { SendOldestFetched(); })) {
-    while (!fetching_.empty()) SendOldestFetched();
-  }
-  if (fetching_.size() >= kMaxFetching) SendOldestFetched();
-}
-
-// In the device thread, in the order of the calls that enqueued them.
-void WorkerJob::SendOldestFetched() {
-  if (fetching_.empty()) return;
-  const std::shared_ptr<Operation> operation = std::move(fetching_.front());
-  fetching_.pop_front();
-  Result result = operation->EndFetch();
-  if (result.ok() && session_->ended()) result = session_->end_reason();
-  if (!result.ok()) return FailFetch(*operation, std::move(result));
-  {
-    const std::lock_guard order(submit_mutex_);
-    result = PublishLocked(operation);
-  }
-  if (!result.ok()) Progress();  // the session has ended, and with it the operation
-  operation->EndStaging();
-}
-
-void WorkerJob::FailFetch(Operation& operation, Result result) {
-  names_.Unpin(operation.name_ids());
-  operation.GiveUpFetch();
-  Completion failed;
-  failed.request = operation.id();
-  failed.result = std::move(result);
-  operation.End(std::move(failed));
-  operation.EndStaging();
 }
 
 void WorkerJob::Progress() {
@@ -276,7 +231,8 @@ void WorkerJob::Leave() {
   // What was enqueued before is sent, and no tensor is read after this.
   device_thread_.Stop();
   release_thread_->Stop();
-  session_->Leave();
+  session_->Leave();  // until then the worker may have commands
+  command_thread_.Stop();
   Progress();
 }
 

@@ -10,9 +10,12 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
+#include "client/c/command_thread.h"
+#include "client/c/device_arenas.h"
 #include "client/c/job.h"
 #include "client/c/name_table.h"
 #include "client/c/session.h"
@@ -26,7 +29,7 @@ class WorkerJob : public Job {
  public:
   // `session` has begun. `user_memory` and `devices` outlive the job.
   WorkerJob(std::shared_ptr<Session> session, const UserMemory* user_memory,
-            cuda::Devices* devices);
+            cuda::Devices* devices, DeviceArenaOptions device_arenas);
   ~WorkerJob() override;
 
   Place place() const override { return place_; }
@@ -40,10 +43,15 @@ class WorkerJob : public Job {
   Result Stage(Operation& operation);
   bool StageWithoutBlock(const Operation& operation, const RequestTensor& tensor,
                          Payload* payload) const;
+  Result PutIntoBlock(Operation& operation, std::span<const size_t> payloads,
+                      uint64_t bytes);
   Result SubmitDevice(const std::shared_ptr<Operation>& operation);
   void StartFetch(const std::shared_ptr<Operation>& operation);
   void SendOldestFetched();
   void FailFetch(Operation& operation, Result result);
+  MirrorCalls MirrorCallsOf();
+  Result StartMirror(uint64_t request, const cuda::Device::Event* after, Mirror* out);
+  void EndMirror(uint64_t request, Block block);
   Result TakeNamesLocked(Operation& operation);
   Result PublishLocked(const std::shared_ptr<Operation>& operation);
   void TakeCompletionsLocked();
@@ -54,6 +62,8 @@ class WorkerJob : public Job {
   const Place place_;
   NameTable names_;
   cuda::Devices* const devices_;
+  CommandThread command_thread_;
+  DeviceArenas device_arenas_;  // of the device thread
   // Fetches CUDA tensors and then sends their requests.
   TaskThread device_thread_;
   std::deque<std::shared_ptr<Operation>> fetching_;  // of the device thread

@@ -30,6 +30,16 @@ Result Device::Event::Wait() const {
   return device_->Await("cuEventQuery", [&] { return device_->api_.event_query(event_); });
 }
 
+Result Device::Event::Ask(Time begin, bool* done) const {
+  *done = false;
+  const Current current(*device_);
+  REIGEN_SDK_RETURN_IF_ERROR(Result(current.result()));
+  const CuResult code = device_->api_.event_query(event_);
+  if (code == kCuNotReady) return device_->CheckLimit(begin);
+  *done = true;
+  return device_->Check("cuEventQuery", code);
+}
+
 Result Device::Open(const DeviceOptions& options, int ordinal, std::shared_ptr<Device>* out) {
   std::shared_ptr<Device> device(new Device(options, ordinal));
   REIGEN_SDK_RETURN_IF_ERROR(device->Start());
@@ -131,12 +141,15 @@ Result Device::Await(const char* call, const std::function<CuResult()>& query) {
   while (true) {
     const CuResult code = query();
     if (code != kCuNotReady) return Check(call, code);
-    REIGEN_SDK_RETURN_IF_ERROR(lost());
-    const Duration waited = Now() - begin;
-    if (waited >= options_.wait_limit) break;
-    if (waited < kBusyTime) continue;
+    REIGEN_SDK_RETURN_IF_ERROR(CheckLimit(begin));
+    if (Now() - begin < kBusyTime) continue;
     std::this_thread::sleep_for(kPause);  // NOLINT: CUDA's own waits have no deadline
   }
+}
+
+Result Device::CheckLimit(Time begin) {
+  REIGEN_SDK_RETURN_IF_ERROR(lost());
+  if (Now() - begin < options_.wait_limit) return Ok();
   const std::lock_guard lock(mutex_);
   touches_ = true;
   const auto limit = static_cast<long>(ToSeconds(options_.wait_limit));

@@ -69,6 +69,8 @@ class Device : public std::enable_shared_from_this<Device> {
     CuEvent get() const { return event_; }
     // Blocks the calling thread until the work before it is done.
     Result Wait() const;
+    // Whether it is, without a wait. `begin`: since when that is asked, for the limit.
+    Result Ask(Time begin, bool* done) const;
 
    private:
     const std::shared_ptr<Device> device_;
@@ -155,6 +157,7 @@ class Device : public std::enable_shared_from_this<Device> {
   Result Record(CuStream stream, std::unique_ptr<Event>* out);
   Result RecordEnd(const Lane& lane, CuStream stream, std::unique_ptr<Event>* end);
   Result Await(const char* call, const std::function<CuResult()>& query);
+  Result CheckLimit(Time begin);
   Result Drain(const Lane& lane);
   size_t scratch_bytes() const;
   Result Fetch(const Lane& lane, const PackPlan& plan);

@@ -1,0 +1,48 @@
+// Memory of this process's own on a GPU that the worker knows by number, cut into blocks.
+//
+// Threads: any; a leaf lock.
+// Memory:  an arena lives while a block of it does.
+#ifndef REIGEN_CLIENT_C_DEVICE_ARENA_H_
+#define REIGEN_CLIENT_C_DEVICE_ARENA_H_
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "client/c/block_allocator.h"
+#include "client/cuda/device.h"
+
+namespace reigen::sdk {
+
+// Given back when the last copy is destroyed.
+struct DeviceBlock {
+  cuda::CuAddress address = 0;
+  uint32_t arena = 0;
+  uint64_t offset = 0;
+  uint64_t bytes = 0;
+  std::shared_ptr<const void> hold;
+};
+
+// One allocation.
+class DeviceArena : public std::enable_shared_from_this<DeviceArena> {
+ public:
+  DeviceArena(std::unique_ptr<cuda::DeviceRange> range, uint32_t id)
+      : range_(std::move(range)), id_(id), blocks_(range_->bytes()) {}
+
+  uint32_t id() const { return id_; }
+  cuda::CuAddress address() const { return range_->address(); }
+  uint64_t bytes() const { return range_->bytes(); }
+  std::optional<DeviceBlock> Allocate(uint64_t bytes);
+
+ private:
+  const std::unique_ptr<cuda::DeviceRange> range_;
+  const uint32_t id_;
+  std::mutex mutex_;
+  BlockAllocator blocks_;
+};
+
+}  // namespace reigen::sdk
+
+#endif  // REIGEN_CLIENT_C_DEVICE_ARENA_H_

@@ -1,0 +1,168 @@
+#include "client/c/device_arenas.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace reigen::sdk {
+namespace {
+
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+// An allocation is never smaller: the driver's unit.
+constexpr uint64_t kUnitBytes = 2 * kMiB;
+constexpr uint64_t kFirstBytes = 64 * kMiB;
+constexpr uint64_t kMostBytes = 1024 * kMiB;
+constexpr uint64_t kShareOfGpu = 16;
+
+uint64_t RoundUp(uint64_t bytes) {
+  if (bytes > UINT64_MAX - kUnitBytes) return bytes;
+  return (bytes + kUnitBytes - 1) / kUnitBytes * kUnitBytes;
+}
+
+// Cut, and 0-terminated.
+template <size_t kBytes>
+void Put(const std::string& text, char (&out)[kBytes]) {
+  std::memcpy(out, text.data(), std::min(text.size(), kBytes - 1));
+}
+
+local::AddDeviceArena Describe(const cuda::Device& device, local::DeviceArenaKind kind,
+                               uint64_t bytes) {
+  const cuda::DeviceFacts& facts = device.facts();
+  local::AddDeviceArena out;
+  out.bytes = bytes;
+  out.kind = kind;
+  out.capability_major = facts.capability_major;
+  out.writes_ordering = facts.writes_ordering;
+  out.allows_rdma = facts.allows_rdma ? 1 : 0;
+  Put(facts.bus_id, out.bus_id);
+  return out;
+}
+
+std::string InMiB(uint64_t bytes) { return std::to_string(bytes / kMiB) + " MiB"; }
+
+std::string NameOf(const cuda::Device& device) {
+  return "CUDA device " + std::to_string(device.ordinal());
+}
+
+}  // namespace
+
+void DeviceArenas::ReportOnce(const std::string& line) {
+  if (reported_.insert(line).second) options_.report(line);
+}
+
+void DeviceArenas::GiveUp(const std::string& why) {
+  given_up_ = true;
+  ReportOnce("CUDA tensors go through host memory: " + why);
+}
+
+bool DeviceArenas::MayUse(const std::shared_ptr<cuda::Device>& device) {
+  if (given_up_ || !session_.takes_device_arenas()) return false;
+  std::string why_not;
+  if (!session_.UsesDeviceArenas(&why_not)) {
+    ReportOnce("CUDA tensors go through host memory: " + why_not);
+    return false;
+  }
+  if (device_ == nullptr) {
+    Result begun = Begin(device);
+    if (!begun.ok()) GiveUp(begun.text);
+    return begun.ok();
+  }
+  if (device_ == device) return true;
+  ReportOnce(NameOf(*device) + ": its tensors go through host memory: this process used device " +
+             std::to_string(device_->ordinal()) + " first");
+  return false;
+}
+
+Result DeviceArenas::Begin(const std::shared_ptr<cuda::Device>& device) {
+  device_ = device;
+  const std::string name = NameOf(*device);
+  if (!device->has_kernels()) {
+    return Fail(REIGEN_FAILED_PRECONDITION, name + " has no kernels");
+  }
+  const uint64_t share = device->facts().total_bytes / kShareOfGpu;
+  limit_bytes_ = options_.limit_bytes.value_or(std::min(kMostBytes, share));
+  limit_bytes_ -= limit_bytes_ % kUnitBytes;
+  if (limit_bytes_ == 0) {
+    return Fail(REIGEN_FAILED_PRECONDITION, "REIGEN_CUDA_ARENA_MB allows for no arena on a GPU");
+  }
+  REIGEN_SDK_RETURN_IF_ERROR(commands_.Start(device));
+  REIGEN_SDK_RETURN_IF_ERROR(AddTensors(1));
+  options_.report(name + ": tensors stay on the GPU, in up to " + InMiB(limit_bytes_) +
+                  " of its memory (REIGEN_CUDA_ARENA_MB)");
+  const uint64_t scratch_bytes = session_.place().device_scratch_bytes;
+  if (scratch_bytes == 0) return Ok();
+  Result scratch = AddScratch(scratch_bytes);
+  if (!scratch.ok()) {
+    ReportOnce(name + ": no scratch of " + InMiB(scratch_bytes) + " on the GPU: " + scratch.text);
+  }
+  return Ok();
+}
+
+std::optional<DeviceBlock> DeviceArenas::Allocate(const std::shared_ptr<cuda::Device>& device,
+                                                  uint64_t bytes) {
+  if (!MayUse(device)) return std::nullopt;
+  const auto find = [&]() -> std::optional<DeviceBlock> {
+    for (const auto& arena : arenas_) {
+      if (auto block = arena->Allocate(bytes)) return block;
+    }
+    return std::nullopt;
+  };
+  if (auto block = find()) return block;
+  if (RoundUp(bytes) > limit_bytes_ - total_bytes_) {
+    ReportOnce(NameOf(*device) + ": its arenas, of " + InMiB(limit_bytes_) +
+               " at most, are full: some tensors go through host memory (REIGEN_CUDA_ARENA_MB)");
+    return std::nullopt;
+  }
+  const Result grown = AddTensors(bytes);
+  if (grown.ok()) return find();
+  limit_bytes_ = total_bytes_;  // asked once: there is no more
+  ReportOnce("some CUDA tensors go through host memory: " + grown.text);
+  return std::nullopt;
+}
+
+// Requires room for them under the limit.
+Result DeviceArenas::AddTensors(uint64_t bytes) {
+  const uint64_t least = RoundUp(bytes);
+  // By as much as there is, so that few allocations do.
+  const uint64_t wanted = std::min(
+      limit_bytes_ - total_bytes_, std::max({least, total_bytes_, kFirstBytes}));
+  std::unique_ptr<cuda::DeviceRange> range;
+  Result allocated = device_->Allocate(wanted, &range);
+  if (!allocated.ok() && least < wanted) allocated = device_->Allocate(least, &range);
+  REIGEN_SDK_RETURN_IF_ERROR(std::move(allocated));
+  local::AddDeviceArena packet =
+      Describe(*device_, local::DeviceArenaKind::kTensors, range->bytes());
+  if (session_.place().local_size > 1) {
+    std::array<uint8_t, local::kIpcHandleBytes> handle{};
+    REIGEN_SDK_RETURN_IF_ERROR(device_->ExportIpc(*range, &handle));
+    std::copy(handle.begin(), handle.end(), packet.ipc_handle);
+  }
+  const uint64_t got = range->bytes();
+  std::shared_ptr<DeviceArena> arena;
+  REIGEN_SDK_RETURN_IF_ERROR(Add(packet, -1, std::move(range), &arena));
+  total_bytes_ += got;
+  arenas_.push_back(std::move(arena));
+  return Ok();
+}
+
+Result DeviceArenas::AddScratch(uint64_t bytes) {
+  std::unique_ptr<cuda::DeviceRange> range;
+  REIGEN_SDK_RETURN_IF_ERROR(device_->Allocate(bytes, &range));
+  local::AddDeviceArena packet = Describe(*device_, local::DeviceArenaKind::kScratch, bytes);
+  UniqueFd dmabuf;
+  const Result exported = device_->ExportDmabuf(*range, &dmabuf);
+  if (!exported.ok()) Put(exported.text, packet.why_no_dmabuf);
+  std::shared_ptr<DeviceArena> arena;
+  return Add(packet, dmabuf.get(), std::move(range), &arena);
+}
+
+Result DeviceArenas::Add(local::AddDeviceArena packet, int dmabuf,
+                         std::unique_ptr<cuda::DeviceRange> range,
+                         std::shared_ptr<DeviceArena>* out) {
+  uint32_t id = 0;
+  REIGEN_SDK_RETURN_IF_ERROR(session_.AddDeviceArena(packet, dmabuf, &id));
+  *out = std::make_shared<DeviceArena>(std::move(range), id);
+  commands_.AddArena(*out);
+  return Ok();
+}
+
+}  // namespace reigen::sdk
