@@ -4,6 +4,8 @@
 #define REIGEN_TESTS_HARDWARE_KERNEL_CASES_H_
 
 #include <cstddef>
+#include <span>
+#include <string>
 
 #include "client/cuda/kernels.h"
 #include "tests/hardware/gpu.h"
@@ -15,6 +17,13 @@ bool CheckReductions(const Gpu& gpu, const sdk::cuda::Kernels& kernels, size_t c
 bool CheckPacking(const Gpu& gpu, const sdk::cuda::Kernels& kernels);
 // GB/s beside a copy in the device's memory; `bytes` of memory for each.
 bool MeasureKernels(const Gpu& gpu, const sdk::cuda::Kernels& kernels, size_t bytes);
+
+// All that client/cuda/device.h does with GPU memory. `image_path`: of the same image, for
+// another process of this program; empty: the one built in.
+bool CheckDevice(const Gpu& gpu, std::span<const std::byte> image, const std::string& image_path,
+                 bool quick);
+// That other process: doubles two floats in the memory of this handle.
+int RunIpcPeer(const Gpu& gpu, std::span<const std::byte> image, const std::string& hex);
 
 }  // namespace reigen::hardware
 

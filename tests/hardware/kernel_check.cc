@@ -3,9 +3,8 @@
 //
 //   kernel_check [--image FILE] [--quick]
 //
-// FILE: a fat binary of client/cuda/kernels.cu; without it, the one that was built in.
-#include <unistd.h>
-
+// FILE: a fat binary of client/cuda/kernels.cu; without it, the one that was built in. With
+// --ipc-peer HANDLE it is the other process of a check of memory that processes share.
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -54,33 +53,19 @@ void ShowDevice(const Gpu& gpu) {
                             std::to_string(version % 1000 / 10));
 }
 
-// What GPUDirect RDMA would begin with.
-void ProbeDmaBuf(const Gpu& gpu) {
+void ShowGpuDirect(const Gpu& gpu) {
   Row("note", "GPUDirect attributes",
       "RDMA " + std::to_string(gpu.Attribute(116)) + ", flush options " +
           std::to_string(gpu.Attribute(117)) + ", writes ordering " +
           std::to_string(gpu.Attribute(118)) + ", dma-buf " + std::to_string(gpu.Attribute(124)));
-  using Export = CuResult (*)(void*, CuAddress, size_t, int, unsigned long long);
-  constexpr int kDmaBufFd = 1;  // CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD
-  const auto export_range = reinterpret_cast<Export>(gpu.Find("cuMemGetHandleForAddressRange"));
-  if (export_range == nullptr) {
-    Row("note", "dma-buf export", "this driver has no cuMemGetHandleForAddressRange");
-    return;
-  }
-  constexpr size_t kBytes = size_t{4} << 20;
-  const Memory memory(gpu, 2 * kBytes);
-  const CuAddress aligned = (memory.address() + kBytes - 1) / kBytes * kBytes;
-  int fd = -1;
-  const CuResult code = export_range(&fd, aligned, kBytes, kDmaBufFd, 0);
-  Row("note", "dma-buf export",
-      code == 0 ? "works (4 MiB)" : "refused: CUDA error " + std::to_string(code));
-  if (code == 0) close(fd);
 }
 
-int Main(const std::string& image_path, bool quick) {
+int Main(const std::string& image_path, const std::string& peer_handle, bool quick) {
   const Gpu gpu;
-  ShowDevice(gpu);
   const Bytes image = ImageOf(image_path);
+  if (!peer_handle.empty()) return RunIpcPeer(gpu, image, peer_handle);
+  ShowDevice(gpu);
+  ShowGpuDirect(gpu);
   std::unique_ptr<sdk::cuda::Kernels> kernels;
   const sdk::cuda::Failed loaded = sdk::cuda::Kernels::Load(gpu.api(), image, &kernels);
   if (loaded.code != 0) gpu.Check(loaded.call, loaded.code);
@@ -88,7 +73,7 @@ int Main(const std::string& image_path, bool quick) {
   bool right = CheckReductions(gpu, *kernels, quick ? 1003 : 100003);
   right = CheckPacking(gpu, *kernels) && right;
   right = MeasureKernels(gpu, *kernels, size_t{quick ? 1u : 256u} << 20) && right;
-  ProbeDmaBuf(gpu);
+  right = CheckDevice(gpu, image, image_path, quick) && right;
   return right ? 0 : 1;
 }
 
@@ -97,6 +82,7 @@ int Main(const std::string& image_path, bool quick) {
 
 int main(int argc, char** argv) {
   std::string image;
+  std::string peer_handle;
   bool quick = false;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
@@ -104,10 +90,12 @@ int main(int argc, char** argv) {
       quick = true;
     } else if (argument == "--image" && i + 1 < argc) {
       image = argv[++i];
+    } else if (argument == "--ipc-peer" && i + 1 < argc) {
+      peer_handle = argv[++i];
     } else {
       std::fprintf(stderr, "usage: kernel_check [--image FILE] [--quick]\n");
       return 2;
     }
   }
-  return reigen::hardware::Main(image, quick);
+  return reigen::hardware::Main(image, peer_handle, quick);
 }
