@@ -65,7 +65,8 @@ Result Context::Init() {
     if (begun.ok()) {
       job_ = std::make_shared<WorkerJob>(
           std::move(session), &user_memory_, &devices_,
-          DeviceArenaOptions{.limit_bytes = cuda_arena_limit_, .report = ReportToStderr});
+          DeviceArenaOptions{
+              .store = ranges_, .limit_bytes = cuda_arena_limit_, .report = ReportToStderr});
       nameless_ = NamelessCounter();
     }
   } else if (begun.ok() && job_ == nullptr) {

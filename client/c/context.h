@@ -17,6 +17,7 @@
 #include <unordered_map>
 
 #include "client/c/job.h"
+#include "client/c/range_store.h"
 #include "client/c/request.h"
 #include "client/c/result.h"
 #include "client/c/session.h"
@@ -64,6 +65,7 @@ class Context {
   std::unordered_map<reigen_handle, Handle> handles_;
 
   UserMemory user_memory_;
+  const std::shared_ptr<RangeStore> ranges_ = std::make_shared<RangeStore>();
   cuda::Devices devices_;
 };
 

@@ -1,11 +1,12 @@
 // Memory of this process's own on a GPU that the worker knows by number, cut into blocks.
 //
 // Threads: any; a leaf lock.
-// Memory:  an arena lives while a block of it does.
+// Memory:  an arena lives while a block of it does; then `end` has its memory.
 #ifndef REIGEN_CLIENT_C_DEVICE_ARENA_H_
 #define REIGEN_CLIENT_C_DEVICE_ARENA_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -28,8 +29,12 @@ struct DeviceBlock {
 // One allocation.
 class DeviceArena : public std::enable_shared_from_this<DeviceArena> {
  public:
-  DeviceArena(std::unique_ptr<cuda::DeviceRange> range, uint32_t id)
-      : range_(std::move(range)), id_(id), blocks_(range_->bytes()) {}
+  using End = std::function<void(std::unique_ptr<cuda::DeviceRange> range)>;
+  DeviceArena(std::unique_ptr<cuda::DeviceRange> range, uint32_t id, End end)
+      : range_(std::move(range)), id_(id), end_(std::move(end)), blocks_(range_->bytes()) {}
+  ~DeviceArena() { end_(std::move(range_)); }
+  DeviceArena(const DeviceArena&) = delete;
+  DeviceArena& operator=(const DeviceArena&) = delete;
 
   uint32_t id() const { return id_; }
   cuda::CuAddress address() const { return range_->address(); }
@@ -37,8 +42,9 @@ class DeviceArena : public std::enable_shared_from_this<DeviceArena> {
   std::optional<DeviceBlock> Allocate(uint64_t bytes);
 
  private:
-  const std::unique_ptr<cuda::DeviceRange> range_;
+  std::unique_ptr<cuda::DeviceRange> range_;
   const uint32_t id_;
+  const End end_;
   std::mutex mutex_;
   BlockAllocator blocks_;
 };

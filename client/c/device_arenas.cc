@@ -1,6 +1,7 @@
 #include "client/c/device_arenas.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace reigen::sdk {
@@ -119,6 +120,15 @@ std::optional<DeviceBlock> DeviceArenas::Allocate(const std::shared_ptr<cuda::De
   return std::nullopt;
 }
 
+Result DeviceArenas::Allocate(uint64_t least, uint64_t wanted,
+                              std::unique_ptr<cuda::DeviceRange>* out) {
+  *out = options_.store->Take(*device_, least, limit_bytes_ - total_bytes_);
+  if (*out != nullptr) return Ok();
+  Result allocated = device_->Allocate(wanted, out);
+  if (!allocated.ok() && least < wanted) allocated = device_->Allocate(least, out);
+  return allocated;
+}
+
 // Requires room for them under the limit.
 Result DeviceArenas::AddTensors(uint64_t bytes) {
   const uint64_t least = RoundUp(bytes);
@@ -126,19 +136,21 @@ Result DeviceArenas::AddTensors(uint64_t bytes) {
   const uint64_t wanted = std::min(
       limit_bytes_ - total_bytes_, std::max({least, total_bytes_, kFirstBytes}));
   std::unique_ptr<cuda::DeviceRange> range;
-  Result allocated = device_->Allocate(wanted, &range);
-  if (!allocated.ok() && least < wanted) allocated = device_->Allocate(least, &range);
-  REIGEN_SDK_RETURN_IF_ERROR(std::move(allocated));
-  local::AddDeviceArena packet =
-      Describe(*device_, local::DeviceArenaKind::kTensors, range->bytes());
-  if (session_.place().local_size > 1) {
+  REIGEN_SDK_RETURN_IF_ERROR(Allocate(least, wanted, &range));
+  const uint64_t got = range->bytes();
+  local::AddDeviceArena packet = Describe(*device_, local::DeviceArenaKind::kTensors, got);
+  const bool shared = session_.place().local_size > 1;
+  if (shared) {
     std::array<uint8_t, local::kIpcHandleBytes> handle{};
     REIGEN_SDK_RETURN_IF_ERROR(device_->ExportIpc(*range, &handle));
     std::copy(handle.begin(), handle.end(), packet.ipc_handle);
   }
-  const uint64_t got = range->bytes();
+  const auto end = [store = options_.store, device = device_,
+                    shared](std::unique_ptr<cuda::DeviceRange> ended) {
+    if (shared) store->Keep(device, std::move(ended));
+  };
   std::shared_ptr<DeviceArena> arena;
-  REIGEN_SDK_RETURN_IF_ERROR(Add(packet, -1, std::move(range), &arena));
+  REIGEN_SDK_RETURN_IF_ERROR(Add(packet, -1, std::move(range), end, &arena));
   total_bytes_ += got;
   arenas_.push_back(std::move(arena));
   return Ok();
@@ -152,15 +164,17 @@ Result DeviceArenas::AddScratch(uint64_t bytes) {
   const Result exported = device_->ExportDmabuf(*range, &dmabuf);
   if (!exported.ok()) Put(exported.text, packet.why_no_dmabuf);
   std::shared_ptr<DeviceArena> arena;
-  return Add(packet, dmabuf.get(), std::move(range), &arena);
+  // RDMA devices hold the dma-buf for as long as they need it.
+  return Add(packet, dmabuf.get(), std::move(range),
+             [](std::unique_ptr<cuda::DeviceRange>) {}, &arena);
 }
 
 Result DeviceArenas::Add(local::AddDeviceArena packet, int dmabuf,
-                         std::unique_ptr<cuda::DeviceRange> range,
+                         std::unique_ptr<cuda::DeviceRange> range, DeviceArena::End end,
                          std::shared_ptr<DeviceArena>* out) {
   uint32_t id = 0;
   REIGEN_SDK_RETURN_IF_ERROR(session_.AddDeviceArena(packet, dmabuf, &id));
-  *out = std::make_shared<DeviceArena>(std::move(range), id);
+  *out = std::make_shared<DeviceArena>(std::move(range), id, std::move(end));
   commands_.AddArena(*out);
   return Ok();
 }

@@ -19,6 +19,7 @@
 
 #include "client/c/command_thread.h"
 #include "client/c/device_arena.h"
+#include "client/c/range_store.h"
 #include "client/c/result.h"
 #include "client/c/session.h"
 #include "client/cuda/device.h"
@@ -27,6 +28,7 @@
 namespace reigen::sdk {
 
 struct DeviceArenaOptions {
+  std::shared_ptr<RangeStore> store;    // of the process
   std::optional<uint64_t> limit_bytes;  // nullopt: a sixteenth of the GPU, at most 1 GiB
   std::function<void(const std::string& line)> report = [](const std::string&) {};
 };
@@ -46,9 +48,11 @@ class DeviceArenas {
   bool MayUse(const std::shared_ptr<cuda::Device>& device);
   Result Begin(const std::shared_ptr<cuda::Device>& device);
   Result AddTensors(uint64_t bytes);
+  Result Allocate(uint64_t least, uint64_t wanted, std::unique_ptr<cuda::DeviceRange>* out);
   Result AddScratch(uint64_t bytes);
   Result Add(local::AddDeviceArena packet, int dmabuf,
-             std::unique_ptr<cuda::DeviceRange> range, std::shared_ptr<DeviceArena>* out);
+             std::unique_ptr<cuda::DeviceRange> range, DeviceArena::End end,
+             std::shared_ptr<DeviceArena>* out);
   void GiveUp(const std::string& why);
   void ReportOnce(const std::string& line);
 

@@ -315,7 +315,7 @@ TEST_F(SdkDeviceTest, AFullGpuMeansHostMemory) {
   reigen_handle handle = 0;
   StartTwo(&handle);  // kernels and their ranges are there afterwards
   EXPECT_EQ(Finish(handle), REIGEN_OK) << last_;
-  const int64_t many = 20 * static_cast<int64_t>(kMiB);
+  const int64_t many = 30 * static_cast<int64_t>(kMiB);  // more than any session had
   const cuda::CuAddress y = driver_.Allocate(4 * static_cast<size_t>(many));
   driver_.FailOnce("cuMemAlloc_v2", 2);
   ASSERT_EQ(Start({Tensor(y, &many, "y")}, &handle), REIGEN_OK);
@@ -602,6 +602,22 @@ TEST_F(SdkDeviceTest, ShutdownEndsWhatIsInFlightAndTheNextSessionStartsAnew) {
   EXPECT_EQ(Finish(handle), REIGEN_OK) << last_;
   EXPECT_EQ(Two(), (std::vector<float>{3, 6}));
   EXPECT_EQ(tripler_.on_device(), 1);
+}
+
+TEST_F(SdkDeviceTest, WhatOthersMayHaveOpenIsKeptForTheNextSession) {
+  reigen_handle handle = 0;
+  int allocated = 0;
+  for (int i = 0; i < 3; ++i) {
+    Begin();
+    StartTwo(&handle);
+    EXPECT_EQ(Finish(handle), REIGEN_OK) << last_;
+    reigen_shutdown();
+    const int calls = driver_.calls("cuMemAlloc_v2");
+    if (i > 0) {
+      EXPECT_EQ(calls - allocated, 1);  // the tensor's
+    }
+    allocated = calls;
+  }
 }
 
 TEST_F(SdkDeviceTest, AFailedLaunchFailsItsCommandAlone) {
