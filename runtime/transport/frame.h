@@ -46,10 +46,21 @@ struct Frame {
 // Where a credit wants its bytes, for transports whose sender writes them there by
 // itself (RDMA). Such a transport carries it beside the header of a credit.
 inline constexpr size_t kMaxRails = 8;  // network ports of a host
+
+// Ports that a memory is registered with, and of them those to be preferred; by bit.
+struct Rails {
+  uint8_t registered = 0;
+  uint8_t near = 0;
+
+  bool operator==(const Rails&) const = default;
+};
+
 struct Place {
   uint64_t address = 0;
   std::array<uint32_t, kMaxRails> keys{};  // by port of the receiver
-  uint32_t slot = 0;                       // the receiver's, told to it when all is written
+  Rails rails;                             // of the receiver; only their keys are any
+  bool write = false;  // a short message must be written, too: the CPU there cannot put it
+  uint32_t slot = 0;   // the receiver's, told to it when all is written
 };
 
 inline constexpr size_t kFrameBytes = 48;

@@ -31,6 +31,7 @@ void LinkCore::End(const Status& why, OpResult result) {
   credits_.clear();
   asked_.clear();
   held_.clear();
+  placements_.clear();
   for (auto* queue : {&urgent_, &pinned_urgent_, &bulk_, &pinned_bulk_}) queue->clear();
   waiting_ = 0;
   next_look_.reset();
@@ -70,8 +71,10 @@ std::optional<OutFrame> LinkCore::NextFrame(bool channel_zero) {
     Send& send = sends_.at(out.frame.tag);
     send.state = SendState::kWriting;
     out.payload = send.data;
+    out.owner = send.owner;
     out.place = send.place;
-    out.pinned = send.pinned;
+    // The credit of a short message answers its RTS, which so cannot be overtaken.
+    out.pinned = send.pinned && send.data.size() > kEagerBytes;
   } else if (out.frame.kind == FrameKind::kCredit) {
     const auto recv = recvs_.find(out.frame.tag);
     if (recv != recvs_.end()) out.target = recv->second.data;

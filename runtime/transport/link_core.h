@@ -22,11 +22,22 @@
 
 namespace reigen::transport {
 
+// Whose memory a buffer is: what a GPU's is, this process does not touch.
+enum class Owner : uint8_t { kHost, kDevice };
+
+// A short message that came for a receive on a device: `from` has to get into `to`.
+struct Placement {
+  Tag tag;
+  std::span<const std::byte> from;  // until OnPlaced(tag) or the link's end
+  std::span<std::byte> to;
+};
+
 // A frame to write now: the header, then `payload` (the sender's own buffer).
 struct OutFrame {
   Frame frame;
   std::span<const std::byte> payload;
-  bool pinned = false;  // must not overtake frames taken before
+  Owner owner = Owner::kHost;  // of the payload
+  bool pinned = false;         // must not overtake frames taken before
 
   // For transports that write into the peer's memory:
   Place place;                  // of kData: what came with the credit
@@ -40,14 +51,15 @@ struct OutFrame {
 //   n <= kEagerBytes         kEager -->    into a slot, or into the posted buffer
 //     a slot is free         <-- acks      on any frame, once it is consumed
 //   n <= kEagerBytes         kRts -->
-//     no slot is free        <-- kCredit   once the receive is posted
-//                            kData -->
+//     no slot is free, or    <-- kCredit   once the receive is posted
+//     it is on a device      kData -->
 //   lengths differ           whoever sees it first ends its post with
 //                            kPlanMismatch and tells the other with kXMismatch
 //
 // A sender that waits long for a credit sends kRts too: a receiver that expects
 // an eager message, and so gave no credit, sees the mismatch by it. An eager send
-// is complete once written; a mismatch found later is a notice at the sender.
+// is complete once written; a mismatch found later is a notice at the sender. One
+// that meets a receive on a device stays in its slot until the shell has placed it.
 //
 // Lanes:   a link has several channels, each ordered. Frames may go on any, but
 //          for those that must not overtake an RTS for the same tag: they and the
@@ -62,8 +74,10 @@ class LinkCore {
       : peer_(std::move(peer)), max_recvs_(max_recvs) {}
 
   // The caller's side; contracts as in Link.
-  Status PostSend(std::span<const std::byte> data, const Tag& tag, uint64_t cookie);
-  Status PostRecv(std::span<std::byte> data, const Tag& tag, uint64_t cookie);
+  Status PostSend(std::span<const std::byte> data, const Tag& tag, uint64_t cookie,
+                  Owner owner = Owner::kHost);
+  Status PostRecv(std::span<std::byte> data, const Tag& tag, uint64_t cookie,
+                  Owner owner = Owner::kHost);
   size_t Poll(std::span<Completion> out);
 
   // Ends every post with kCancelled or kLinkLost. The shell uses none of the
@@ -87,6 +101,10 @@ class LinkCore {
   StatusOr<std::span<std::byte>> OnFrame(const Frame& frame, const Place& place = {});
   void OnPayload(const Frame& frame);
 
+  // Messages to be placed, each given once; OnPlaced when that is done.
+  std::vector<Placement> TakePlacements();
+  void OnPlaced(const Tag& tag);
+
   // Time: senders that wait long for a credit.
   void Tick(Time now);
   std::optional<Time> NextDeadline() const;
@@ -99,16 +117,18 @@ class LinkCore {
   struct Send {
     std::span<const std::byte> data;
     uint64_t cookie = 0;
+    Owner owner = Owner::kHost;
     SendState state = SendState::kWaiting;
     bool pinned = false;    // an RTS went before
     bool old = false;       // has waited since the last look
     OpResult result = OpResult::kOk;
     Place place;            // from the credit
   };
-  enum class RecvState { kPosted, kCredited, kLanding, kInSlot };
+  enum class RecvState { kPosted, kCredited, kLanding, kInSlot, kPlacing };
   struct Recv {
     std::span<std::byte> data;
     uint64_t cookie = 0;
+    Owner owner = Owner::kHost;
     RecvState state = RecvState::kPosted;
   };
   // An eager message that came before its receive, or that nobody may take.
@@ -164,6 +184,7 @@ class LinkCore {
   std::unordered_map<Tag, Credit, TagHash> credits_;  // given before the send
   std::unordered_map<Tag, uint64_t, TagHash> asked_;  // RTS before the receive: length
   std::unordered_map<Tag, Held, TagHash> held_;
+  std::vector<Placement> placements_;
   size_t posted_sends_ = 0;  // not polled yet
   size_t posted_recvs_ = 0;
   size_t waiting_ = 0;  // sends in kWaiting

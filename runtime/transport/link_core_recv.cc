@@ -1,5 +1,6 @@
 // The receiver's half of LinkCore.
 #include <cstring>
+#include <utility>
 
 #include "runtime/base/check.h"
 #include "runtime/transport/link_core.h"
@@ -7,7 +8,8 @@
 
 namespace reigen::transport {
 
-Status LinkCore::PostRecv(std::span<std::byte> data, const Tag& tag, uint64_t cookie) {
+Status LinkCore::PostRecv(std::span<std::byte> data, const Tag& tag, uint64_t cookie,
+                          Owner owner) {
   if (posted_recvs_ == max_recvs_) return ResourceExhausted("the link's receive queue is full");
   if (open() && recvs_.contains(tag)) return InvalidArgument("received twice: " + ToString(tag));
   ++posted_recvs_;
@@ -18,6 +20,7 @@ Status LinkCore::PostRecv(std::span<std::byte> data, const Tag& tag, uint64_t co
   const auto at = recvs_.emplace(tag, Recv()).first;
   at->second.data = data;
   at->second.cookie = cookie;
+  at->second.owner = data.empty() ? Owner::kHost : owner;
   if (TakeHeld(at) || MeetRts(at)) return OkStatus();
   if (data.size() > kEagerBytes) {
     at->second.state = RecvState::kCredited;
@@ -36,6 +39,10 @@ bool LinkCore::TakeHeld(Recvs::iterator at) {
     // A message refused once has ended the only receive with its tag.
     message.unwanted = true;
     RefuseRecv(at, message.length);
+  } else if (message.complete && recv.owner == Owner::kDevice) {
+    recv.state = RecvState::kPlacing;
+    placements_.push_back({at->first, {message.bytes.get(), message.length}, recv.data});
+    return true;
   } else if (message.complete) {
     if (message.length > 0) std::memcpy(recv.data.data(), message.bytes.get(), message.length);
     FinishRecv(at, OpResult::kOk);
@@ -48,6 +55,17 @@ bool LinkCore::TakeHeld(Recvs::iterator at) {
     held_.erase(held);
   }
   return true;
+}
+
+std::vector<Placement> LinkCore::TakePlacements() { return std::exchange(placements_, {}); }
+
+void LinkCore::OnPlaced(const Tag& tag) {
+  if (!open()) return;
+  const auto at = recvs_.find(tag);
+  REIGEN_CHECK(at != recvs_.end() && at->second.state == RecvState::kPlacing, "it was to be placed");
+  slots_in_.Consume(tag.collective.stream);
+  held_.erase(tag);
+  FinishRecv(at, OpResult::kOk);
 }
 
 // True if the sender has asked for this receive.
@@ -84,6 +102,9 @@ StatusOr<std::span<std::byte>> LinkCore::OnEager(const Frame& frame) {
   } else if (at->second.data.size() != frame.length) {
     RefuseRecv(at, frame.length);
     into = Hold(frame, /*unwanted=*/true);
+  } else if (at->second.owner == Owner::kDevice) {
+    at->second.state = RecvState::kInSlot;
+    into = Hold(frame, /*unwanted=*/false);
   } else {
     at->second.state = RecvState::kLanding;
     into = at->second.data;
@@ -154,7 +175,7 @@ Status LinkCore::OnRts(const Frame& frame) {
     return OkStatus();
   }
   Recv& recv = at->second;
-  if (recv.state == RecvState::kLanding || recv.state == RecvState::kInSlot) {
+  if (recv.state != RecvState::kPosted && recv.state != RecvState::kCredited) {
     return InvalidArgument("a request to send what is being sent: " + ToString(frame.tag));
   }
   if (recv.data.size() != frame.length) {

@@ -4,7 +4,8 @@
 
 namespace reigen::transport {
 
-Status LinkCore::PostSend(std::span<const std::byte> data, const Tag& tag, uint64_t cookie) {
+Status LinkCore::PostSend(std::span<const std::byte> data, const Tag& tag, uint64_t cookie,
+                          Owner owner) {
   if (posted_sends_ == kMaxPosts) return ResourceExhausted("the link's send queue is full");
   if (open() && sends_.contains(tag)) return InvalidArgument("sent twice: " + ToString(tag));
   ++posted_sends_;
@@ -16,6 +17,7 @@ Status LinkCore::PostSend(std::span<const std::byte> data, const Tag& tag, uint6
   Send& send = at->second;
   send.data = data;
   send.cookie = cookie;
+  send.owner = data.empty() ? Owner::kHost : owner;
   ++waiting_;
 
   const auto credit = credits_.find(tag);
@@ -24,7 +26,7 @@ Status LinkCore::PostSend(std::span<const std::byte> data, const Tag& tag, uint6
     credits_.erase(credit);
     Grant(at, granted);
   } else if (data.size() <= kEagerBytes) {
-    if (slots_out_.Take(tag.collective.stream)) {
+    if (send.owner == Owner::kHost && slots_out_.Take(tag.collective.stream)) {
       SetWaiting(send, SendState::kQueued);
       Control(FrameKind::kEager, tag, data.size(), /*pinned=*/false);
     } else {

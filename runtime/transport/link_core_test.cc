@@ -108,6 +108,77 @@ TEST_F(LinkCoreTest, AnEagerMessageLandsInThePostedBuffer) {
   EXPECT_EQ(Polled(1), OpResult::kOk);
 }
 
+// What the CPU may not touch goes against a credit, whatever its length.
+TEST_F(LinkCoreTest, AShortSendFromADeviceAsksForACredit) {
+  ASSERT_TRUE(core_.PostSend(std::span(out_).first(100), T(1), 1, Owner::kDevice).ok());
+  ExpectNext(FrameKind::kRts, 1, 100);
+  EXPECT_FALSE(core_.HasOutput(true));
+  ASSERT_TRUE(Arrive(F(FrameKind::kCredit, T(1), 100)).ok());
+  const auto out = core_.NextFrame(/*channel_zero=*/true);
+  ASSERT_TRUE(out.has_value());
+  EXPECT_EQ(out->frame.kind, FrameKind::kData);
+  EXPECT_EQ(out->owner, Owner::kDevice);
+  EXPECT_FALSE(out->pinned) << "its RTS is answered";
+  core_.OnSent(out->frame);
+  EXPECT_EQ(Polled(1), OpResult::kOk);
+  ASSERT_TRUE(core_.PostSend({}, T(2), 2, Owner::kDevice).ok());
+  ExpectNext(FrameKind::kEager, 2, 0);
+}
+
+// The message first, the receive first, the receive while it comes.
+TEST_F(LinkCoreTest, AnEagerMessageForADeviceIsPlacedByTheShell) {
+  std::byte* const device = in_.data();
+  const auto receive = [&](uint64_t id) {
+    ASSERT_TRUE(core_.PostRecv({device, 100}, T(id), id, Owner::kDevice).ok());
+  };
+  for (uint64_t id : {1, 2, 3}) {
+    in_.assign(in_.size(), std::byte{0});
+    if (id == 1) receive(id);
+    const Frame frame = F(FrameKind::kEager, T(id), 100);
+    const auto into = core_.OnFrame(frame);
+    ASSERT_TRUE(into.ok() && into->size() == 100);
+    EXPECT_NE(into->data(), device);
+    if (id == 2) receive(id);
+    (*into)[99] = std::byte{7};
+    core_.OnPayload(frame);
+    if (id == 3) receive(id);
+    const auto placements = core_.TakePlacements();
+    ASSERT_EQ(placements.size(), 1u) << id;
+    EXPECT_EQ(placements[0].tag, T(id));
+    EXPECT_EQ(placements[0].to.data(), device);
+    EXPECT_EQ(placements[0].from[99], std::byte{7});
+    EXPECT_EQ(in_[99], std::byte{0}) << "touched";
+    EXPECT_TRUE(core_.TakePlacements().empty());
+    EXPECT_EQ(Polled(id), std::nullopt);
+    ExpectRefused(F(FrameKind::kRts, T(id), 100), "what is being sent");
+    core_.OnPlaced(T(id));
+    EXPECT_EQ(Polled(id), OpResult::kOk);
+  }
+}
+
+// Its slot is the sender's again only then.
+TEST_F(LinkCoreTest, WhatIsNotPlacedHoldsItsSlot) {
+  for (uint64_t id = 0; id < kEagerSlots; ++id) {
+    ASSERT_TRUE(core_.PostRecv(std::span(in_).first(8), T(id), id, Owner::kDevice).ok());
+    ASSERT_TRUE(Arrive(F(FrameKind::kEager, T(id), 8)).ok());
+  }
+  EXPECT_FALSE(core_.HasOutput(true)) << "an acknowledgement";
+  ExpectRefused(F(FrameKind::kEager, T(100), 8), "more than 16");
+  EXPECT_EQ(core_.TakePlacements().size(), kEagerSlots);
+  for (uint64_t id = 0; id < kEagerSlots; ++id) core_.OnPlaced(T(id));
+  const std::optional<Frame> frame = Next();
+  ASSERT_TRUE(frame.has_value());
+  EXPECT_EQ(frame->kind, FrameKind::kAck);
+  EXPECT_EQ(frame->acks, kEagerSlots);
+}
+
+TEST_F(LinkCoreTest, AnEagerMessageOfAnotherLengthForADeviceIsAMismatch) {
+  ASSERT_TRUE(core_.PostRecv(std::span(in_).first(9), T(1), 1, Owner::kDevice).ok());
+  ASSERT_TRUE(Arrive(F(FrameKind::kEager, T(1), 8)).ok());
+  EXPECT_EQ(Polled(1), OpResult::kPlanMismatch);
+  EXPECT_TRUE(core_.TakePlacements().empty());
+}
+
 TEST_F(LinkCoreTest, AReceivePostedWhileItsMessageArrivesGetsIt) {
   const Frame frame = F(FrameKind::kEager, T(1), 100);
   const auto into = core_.OnFrame(frame);

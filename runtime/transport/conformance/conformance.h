@@ -23,6 +23,7 @@ namespace reigen::transport {
 struct FabricCase {
   std::string name;
   std::function<std::unique_ptr<Fabric>()> make;
+  bool eager = true;  // short sends may end without a receive
 };
 std::string FabricName(const testing::TestParamInfo<FabricCase>& info);
 

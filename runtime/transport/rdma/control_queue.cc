@@ -30,14 +30,21 @@ T Get(const std::byte* at) {
 void PutPlace(std::byte* at, const Place& place) {
   Put<uint64_t>(at, place.address);
   for (size_t i = 0; i < kMaxRails; ++i) Put<uint32_t>(at + 8 + 4 * i, place.keys[i]);
-  Put<uint32_t>(at + 8 + 4 * kMaxRails, place.slot);
+  at += 8 + 4 * kMaxRails;
+  Put<uint32_t>(at, place.slot);
+  Put<uint8_t>(at + 4, place.rails.registered);
+  Put<uint8_t>(at + 5, place.rails.near);
+  Put<uint8_t>(at + 6, place.write ? 1 : 0);
 }
 
 Place GetPlace(const std::byte* at) {
   Place place;
   place.address = Get<uint64_t>(at);
   for (size_t i = 0; i < kMaxRails; ++i) place.keys[i] = Get<uint32_t>(at + 8 + 4 * i);
-  place.slot = Get<uint32_t>(at + 8 + 4 * kMaxRails);
+  at += 8 + 4 * kMaxRails;
+  place.slot = Get<uint32_t>(at);
+  place.rails = {Get<uint8_t>(at + 4), Get<uint8_t>(at + 5)};
+  place.write = Get<uint8_t>(at + 6) != 0;
   return place;
 }
 

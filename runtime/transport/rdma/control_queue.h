@@ -36,7 +36,7 @@ class ControlQueue {
   static constexpr size_t kHeaderBytes = 8 + kFrameBytes;
   static constexpr size_t kSlotBytes = (kHeaderBytes + kEagerBytes + 63) / 64 * 64;
   static constexpr size_t kMemoryBytes = 2 * kControlQueue * kSlotBytes;
-  static constexpr size_t kPlaceBytes = 8 + 4 * kMaxRails + 4;
+  static constexpr size_t kPlaceBytes = 8 + 4 * kMaxRails + 4 + 3;
 
   // `memory`: kMemoryBytes, registered under `local_key`; must outlive the queue pair.
   ControlQueue(WorkQueue* queue, std::span<std::byte> memory, uint32_t local_key);

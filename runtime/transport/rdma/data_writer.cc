@@ -24,31 +24,59 @@ uint64_t PieceBytes(uint64_t message_bytes, size_t queues, uint64_t max_message_
   return std::min(std::clamp(even, kMinPieceBytes, kMaxPieceBytes), max_message_bytes);
 }
 
-DataWriter::DataWriter(std::vector<Queue> queues, uint64_t max_message_bytes)
-    : queues_(std::move(queues)), max_message_bytes_(max_message_bytes), shares_(queues_.size()) {}
+DataWriter::DataWriter(const std::vector<Queue>& queues, uint64_t max_message_bytes)
+    : max_message_bytes_(max_message_bytes), shares_(queues.size()) {
+  for (const Queue& queue : queues) {
+    queues_.push_back(queue.queue);
+    rails_.push_back(queue.rails);
+  }
+}
 
 Status DataWriter::Pump() {
-  while (!waiting_.empty()) {
-    Waiting& first = waiting_.front();
-    if (first.id == 0) {
-      first.id = last_id_ = (last_id_ + 1) & kIdMask;
-      out_[first.id].message = first.message;
+  const uint32_t all = (1u << queues_.size()) - 1;
+  uint32_t full = 0;  // of an earlier message that waits
+  for (auto at = waiting_.begin(); at != waiting_.end() && full != all;) {
+    if (at->id == 0) REIGEN_RETURN_IF_ERROR(Begin(*at));
+    bool whole = false;
+    if ((at->ways & full) == 0) {
+      REIGEN_ASSIGN_OR_RETURN(whole, PostAll(*at));
     }
-    while (first.posted_bytes < first.message.payload.size()) {
-      REIGEN_ASSIGN_OR_RETURN(const bool posted, PostPiece(first));
-      if (!posted) return OkStatus();
+    if (whole) {
+      out_.at(at->id).whole = true;
+      at = waiting_.erase(at);
+    } else {
+      full |= at->ways;
+      ++at;
     }
-    REIGEN_ASSIGN_OR_RETURN(const bool ended, EndShares(first));
-    if (!ended) return OkStatus();
-    out_.at(first.id).whole = true;
-    waiting_.pop_front();
   }
   return OkStatus();
 }
 
-std::optional<size_t> DataWriter::FreeQueue(uint64_t bytes) const {
+Status DataWriter::Begin(Waiting& waiting) {
+  const Message& message = waiting.message;
+  waiting.ways = ChooseWays(rails_, message.use->rails, message.place.rails);
+  if (waiting.ways == 0) {
+    return FailedPrecondition("no port that has the memory here leads to one that has it there: " +
+                              ToString(message.frame.tag));
+  }
+  waiting.id = last_id_ = (last_id_ + 1) & kIdMask;
+  out_[waiting.id].message = message;
+  return OkStatus();
+}
+
+// Whether no more of it has to be posted.
+StatusOr<bool> DataWriter::PostAll(Waiting& waiting) {
+  while (waiting.posted_bytes < waiting.message.payload.size()) {
+    REIGEN_ASSIGN_OR_RETURN(const bool posted, PostPiece(waiting));
+    if (!posted) return false;
+  }
+  return EndShares(waiting);
+}
+
+std::optional<size_t> DataWriter::FreeQueue(uint64_t bytes, uint32_t ways) const {
   std::optional<size_t> best;
   for (size_t i = 0; i < shares_.size(); ++i) {
+    if ((ways >> i & 1) == 0) continue;
     const Share& share = shares_[i];
     const bool full = share.out.size() >= kPiecesOut ||
                       (share.bytes_out > 0 && share.bytes_out + bytes > kPieceBytesOut);
@@ -59,9 +87,10 @@ std::optional<size_t> DataWriter::FreeQueue(uint64_t bytes) const {
 
 StatusOr<bool> DataWriter::PostPiece(Waiting& waiting) {
   const uint64_t size = waiting.message.payload.size();
-  const uint64_t piece = std::min(size - waiting.posted_bytes,
-                                  PieceBytes(size, queues_.size(), max_message_bytes_));
-  const std::optional<size_t> queue = FreeQueue(piece);
+  const auto queues = static_cast<size_t>(std::popcount(waiting.ways));
+  const uint64_t piece =
+      std::min(size - waiting.posted_bytes, PieceBytes(size, queues, max_message_bytes_));
+  const std::optional<size_t> queue = FreeQueue(piece, waiting.ways);
   if (!queue) return false;
   const bool last = waiting.posted_bytes + piece == size;
   waiting.used |= 1u << *queue;
@@ -83,20 +112,20 @@ StatusOr<bool> DataWriter::EndShares(Waiting& waiting) {
 }
 
 Status DataWriter::Post(size_t index, const Waiting& waiting, uint64_t bytes, Opcode opcode) {
-  const Queue& queue = queues_[index];
+  const RailPair& rails = rails_[index];
   const Message& message = waiting.message;
   SendWork work;
   work.id = WorkId{WorkKind::kDataSend, static_cast<uint8_t>(index + 1), waiting.id}.Encode();
   work.opcode = opcode;
   work.local = {message.payload.data() + waiting.posted_bytes, static_cast<uint32_t>(bytes),
-                message.use->local_keys[static_cast<size_t>(queue.local_rail)]};
+                message.use->local_keys[static_cast<size_t>(rails.local)]};
   work.remote_address = message.place.address + waiting.posted_bytes;
-  work.remote_key = message.place.keys[static_cast<size_t>(queue.remote_rail)];
+  work.remote_key = message.place.keys[static_cast<size_t>(rails.remote)];
   if (opcode == Opcode::kWriteWithImm) {
     work.immediate = MakeImmediate(message.place.slot,
                                    static_cast<uint32_t>(std::popcount(waiting.used)));
   }
-  REIGEN_RETURN_IF_ERROR(queue.queue->Send(work));
+  REIGEN_RETURN_IF_ERROR(queues_[index]->Send(work));
   shares_[index].out.push_back(static_cast<uint32_t>(bytes));
   shares_[index].bytes_out += bytes;
   ++out_.at(waiting.id).writes;

@@ -13,6 +13,7 @@
 #include "runtime/base/status.h"
 #include "runtime/transport/frame.h"
 #include "runtime/transport/rdma/memory.h"
+#include "runtime/transport/rdma/path.h"
 #include "runtime/transport/rdma/work_queue.h"
 
 namespace reigen::transport::rdma {
@@ -27,6 +28,9 @@ uint64_t PieceBytes(uint64_t message_bytes, size_t queues, uint64_t max_message_
 // takes at most one receive on each queue of the peer, and pieces go to whichever
 // queue is free.
 //
+// Where the memory at an end is a GPU's, a message goes only by ports that have it, and
+// if possible by those near to it (ChooseWays); messages of other ways go on meanwhile.
+//
 // A message that must not overtake control frames is written without immediate
 // values; the caller announces it on the control queue when all is written.
 //
@@ -36,8 +40,7 @@ class DataWriter {
  public:
   struct Queue {
     WorkQueue* queue = nullptr;
-    int local_rail = 0;
-    int remote_rail = 0;
+    RailPair rails;
   };
   struct Message {
     Frame frame;
@@ -47,7 +50,7 @@ class DataWriter {
     MemoryUse use;
   };
 
-  DataWriter(std::vector<Queue> queues, uint64_t max_message_bytes);
+  DataWriter(const std::vector<Queue>& queues, uint64_t max_message_bytes);
 
   void Add(Message message) { waiting_.push_back({std::move(message)}); }
   // Posts what there is room for.
@@ -69,6 +72,7 @@ class DataWriter {
     uint64_t posted_bytes = 0;
     uint32_t used = 0;   // queues, by bit, that have a piece
     uint32_t to_end = 0;  // of them, those whose share is to be ended
+    uint32_t ways = 0;    // queues that it may take
   };
   struct Out {
     Message message;
@@ -76,12 +80,15 @@ class DataWriter {
     bool whole = false;  // no more will be posted
   };
 
+  Status Begin(Waiting& waiting);
+  StatusOr<bool> PostAll(Waiting& waiting);
   StatusOr<bool> PostPiece(Waiting& waiting);
   StatusOr<bool> EndShares(Waiting& waiting);
-  std::optional<size_t> FreeQueue(uint64_t bytes) const;
+  std::optional<size_t> FreeQueue(uint64_t bytes, uint32_t ways) const;
   Status Post(size_t queue, const Waiting& waiting, uint64_t bytes, Opcode opcode);
 
-  const std::vector<Queue> queues_;
+  std::vector<WorkQueue*> queues_;
+  std::vector<RailPair> rails_;  // by queue
   const uint64_t max_message_bytes_;
   std::vector<Share> shares_;  // by queue
   std::deque<Waiting> waiting_;

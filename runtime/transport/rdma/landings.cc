@@ -34,12 +34,13 @@ uint32_t Landings::Open(const Tag& tag, uint64_t bytes, MemoryUse use) {
   slot.bytes = bytes;
   slot.use = std::move(use);
   slot.shares = slot.arrived = 0;
+  slot.rails = 0;
   slot.open = true;
   REIGEN_CHECK(slots_by_tag_.emplace(tag, index).second, "one credit for a tag");
   return slot.generation << kSlotBits | index;
 }
 
-StatusOr<std::optional<Landings::Landed>> Landings::Arrived(uint32_t immediate) {
+StatusOr<std::optional<Landings::Landed>> Landings::Arrived(uint32_t immediate, size_t rail) {
   const uint32_t index = immediate & kSlotMask;
   const uint32_t generation = immediate >> kSlotBits & kGenerationMask;
   const uint32_t shares = immediate >> kShareShift;
@@ -54,26 +55,25 @@ StatusOr<std::optional<Landings::Landed>> Landings::Arrived(uint32_t immediate) 
                            std::to_string(shares) + " shares of " + ToString(slot.tag));
   }
   slot.shares = shares;
+  slot.rails |= static_cast<uint8_t>(1u << rail);
   if (++slot.arrived < shares) return std::optional<Landed>();
-  const Landed landed = {slot.tag, slot.bytes};
-  Free(index);
-  return std::optional<Landed>(landed);
+  return std::optional<Landed>(Free(index));
 }
 
-bool Landings::Drop(const Tag& tag) {
+std::optional<Landings::Landed> Landings::Drop(const Tag& tag) {
   const auto at = slots_by_tag_.find(tag);
-  if (at == slots_by_tag_.end()) return false;
-  Free(at->second);
-  return true;
+  if (at == slots_by_tag_.end()) return std::nullopt;
+  return Free(at->second);
 }
 
-void Landings::Free(uint32_t index) {
+Landings::Landed Landings::Free(uint32_t index) {
   Slot& slot = slots_[index];
   slots_by_tag_.erase(slot.tag);
   slot.open = false;
-  slot.use.reset();
+  Landed landed = {slot.tag, slot.bytes, slot.rails, std::exchange(slot.use, nullptr)};
   slot.generation = (slot.generation + 1) & kGenerationMask;
   free_.push_back(index);
+  return landed;
 }
 
 void Landings::Clear() {

@@ -34,14 +34,16 @@ class Landings {
   struct Landed {
     Tag tag;
     uint64_t bytes = 0;
+    uint8_t rails = 0;  // of this host that its shares came by, by bit; 0: not known
+    MemoryUse use;
   };
-  // An immediate value has come. The message, if it is whole with that.
+  // An immediate value has come by `rail`. The message, if it is whole with that.
   // InvalidArgument: there is no such credit.
-  StatusOr<std::optional<Landed>> Arrived(uint32_t immediate);
+  StatusOr<std::optional<Landed>> Arrived(uint32_t immediate, size_t rail);
 
   // The peer says that it has written all, in another way; or it never will, for
-  // the lengths differ. False: there is no such credit.
-  bool Drop(const Tag& tag);
+  // the lengths differ. Nothing: there is no such credit.
+  std::optional<Landed> Drop(const Tag& tag);
 
   size_t open() const { return slots_by_tag_.size(); }
   void Clear();
@@ -54,9 +56,10 @@ class Landings {
     uint32_t generation = 0;
     uint32_t shares = 0;   // as the first immediate value said
     uint32_t arrived = 0;  // of them
+    uint8_t rails = 0;     // that they came by
     bool open = false;
   };
-  void Free(uint32_t slot);
+  Landed Free(uint32_t slot);
 
   std::vector<Slot> slots_;
   std::vector<uint32_t> free_;

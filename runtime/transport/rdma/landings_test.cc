@@ -15,37 +15,57 @@ TEST(LandingsTest, AMessageIsWholeWithItsLastShare) {
   Landings landings;
   const uint32_t slot = landings.Open(MakeTag(1), 1000, nullptr);
   for (int share = 0; share < 2; ++share) {
-    const auto landed = landings.Arrived(MakeImmediate(slot, 3));
+    const auto landed = landings.Arrived(MakeImmediate(slot, 3), 0);
     ASSERT_TRUE(landed.ok());
     EXPECT_FALSE(landed->has_value());
   }
-  const auto landed = landings.Arrived(MakeImmediate(slot, 3));
+  const auto landed = landings.Arrived(MakeImmediate(slot, 3), 0);
   ASSERT_TRUE(landed.ok() && landed->has_value());
   EXPECT_EQ((*landed)->tag, MakeTag(1));
   EXPECT_EQ((*landed)->bytes, 1000u);
   EXPECT_EQ(landings.open(), 0u);
 }
 
+// For each of them has to read back what it wrote.
+TEST(LandingsTest, TheDevicesThatWroteAreTold) {
+  Landings landings;
+  const auto use = std::make_shared<const Registration>();
+  for (int round = 0; round < 2; ++round) {
+    const uint32_t slot = landings.Open(MakeTag(1), 10, use);
+    ASSERT_TRUE(landings.Arrived(MakeImmediate(slot, 3), 0).ok());
+    ASSERT_TRUE(landings.Arrived(MakeImmediate(slot, 3), 2).ok());
+    const auto landed = landings.Arrived(MakeImmediate(slot, 3), 2);
+    ASSERT_TRUE(landed.ok() && landed->has_value());
+    EXPECT_EQ((*landed)->rails, 0b101);
+    EXPECT_EQ((*landed)->use, use);
+  }
+  landings.Open(MakeTag(2), 10, use);
+  const auto dropped = landings.Drop(MakeTag(2));
+  ASSERT_TRUE(dropped.has_value());
+  EXPECT_EQ(dropped->rails, 0);
+  EXPECT_EQ(dropped->use, use);
+}
+
 TEST(LandingsTest, WhatBelongsToAnEarlierCreditIsRefused) {
   Landings landings;
   const uint32_t old = landings.Open(MakeTag(1), 10, nullptr);
-  ASSERT_TRUE(landings.Drop(MakeTag(1)));
+  ASSERT_TRUE(landings.Drop(MakeTag(1)).has_value());
   const uint32_t slot = landings.Open(MakeTag(2), 10, nullptr);
   EXPECT_EQ(slot & 0xffff, old & 0xffff) << "the slot is used again";
-  EXPECT_FALSE(landings.Arrived(MakeImmediate(old, 1)).ok());
-  EXPECT_TRUE(landings.Arrived(MakeImmediate(slot, 1)).ok());
-  EXPECT_FALSE(landings.Arrived(MakeImmediate(slot, 1)).ok()) << "twice";
+  EXPECT_FALSE(landings.Arrived(MakeImmediate(old, 1), 0).ok());
+  EXPECT_TRUE(landings.Arrived(MakeImmediate(slot, 1), 0).ok());
+  EXPECT_FALSE(landings.Arrived(MakeImmediate(slot, 1), 0).ok()) << "twice";
 }
 
 TEST(LandingsTest, NonsenseIsRefused) {
   Landings landings;
-  EXPECT_FALSE(landings.Arrived(0x10000000).ok());
+  EXPECT_FALSE(landings.Arrived(0x10000000, 0).ok());
   const uint32_t slot = landings.Open(MakeTag(1), 10, nullptr);
-  EXPECT_FALSE(landings.Arrived(slot).ok()) << "no share";
-  EXPECT_FALSE(landings.Arrived(MakeImmediate(slot + 1, 1)).ok());
-  ASSERT_TRUE(landings.Arrived(MakeImmediate(slot, 3)).ok());
-  EXPECT_FALSE(landings.Arrived(MakeImmediate(slot, 2)).ok()) << "another number of shares";
-  EXPECT_FALSE(landings.Drop(MakeTag(7)));
+  EXPECT_FALSE(landings.Arrived(slot, 0).ok()) << "no share";
+  EXPECT_FALSE(landings.Arrived(MakeImmediate(slot + 1, 1), 0).ok());
+  ASSERT_TRUE(landings.Arrived(MakeImmediate(slot, 3), 0).ok());
+  EXPECT_FALSE(landings.Arrived(MakeImmediate(slot, 2), 0).ok()) << "another number of shares";
+  EXPECT_FALSE(landings.Drop(MakeTag(7)).has_value());
 }
 
 TEST(LandingsTest, ASlotHoldsTheMemoryUntilItIsFree) {
@@ -55,7 +75,7 @@ TEST(LandingsTest, ASlotHoldsTheMemoryUntilItIsFree) {
   landings.Open(MakeTag(2), 10, use);
   landings.Open(MakeTag(3), 10, use);
   EXPECT_EQ(use.use_count(), 4);
-  ASSERT_TRUE(landings.Arrived(MakeImmediate(slot, 1)).ok());
+  ASSERT_TRUE(landings.Arrived(MakeImmediate(slot, 1), 0).ok());
   EXPECT_EQ(use.use_count(), 3);
   landings.Drop(MakeTag(2));
   EXPECT_EQ(use.use_count(), 2);

@@ -1,10 +1,24 @@
 #include "runtime/transport/rdma/memory.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "runtime/base/log.h"
 #include "runtime/transport/rdma/words.h"
 
 namespace reigen::transport::rdma {
+namespace {
+
+void Take(Registration& registration, const MemoryRail& rail, size_t index,
+          std::unique_ptr<MemoryRegion> region) {
+  registration.local_keys[index] = region->local_key();
+  registration.remote_keys[index] = region->remote_key();
+  registration.rails.registered |= static_cast<uint8_t>(1u << index);
+  registration.devices.push_back(rail.device);
+  registration.regions.push_back(std::move(region));
+}
+
+}  // namespace
 
 // One owner of an entry.
 class Memory::OwnedRegion final : public Region {
@@ -23,43 +37,63 @@ class Memory::OwnedRegion final : public Region {
 };
 
 StatusOr<std::unique_ptr<Region>> Memory::Register(std::span<std::byte> memory, Access access) {
-  return Add(memory, [&](Device& rail) { return rail.Register(memory, access); });
-}
-
-StatusOr<std::unique_ptr<Region>> Memory::RegisterDmabuf(int fd, uint64_t offset,
-                                                         std::span<std::byte> memory,
-                                                         Access access) {
-  const auto address = reinterpret_cast<uint64_t>(memory.data());
-  return Add(memory, [&](Device& rail) {
-    return rail.RegisterDmabuf(fd, offset, memory.size(), address, access);
-  });
-}
-
-StatusOr<std::unique_ptr<Region>> Memory::Add(std::span<std::byte> memory,
-                                              const Register1& register1) {
   if (memory.empty()) return std::make_unique<Region>();
   const auto [first, last] = entries_->equal_range(memory.data());
   for (auto at = first; at != last; ++at) {
-    if (at->second.bytes == memory.size()) {
+    if (at->second.bytes == memory.size() && !at->second.use->device) {
       return std::unique_ptr<Region>(new OwnedRegion(entries_, at));
     }
   }
   auto registration = std::make_shared<Registration>();
-  registration->rails = rails_;
   for (size_t i = 0; i < rails_.size(); ++i) {
-    auto region = register1(*rails_[i]);
+    auto region = rails_[i].device->Register(memory, access);
     if (!region.ok()) {
       return DescribeRegistration(region.status(), ReadLockedMemory(), memory.size());
     }
-    registration->local_keys[i] = (*region)->local_key();
-    registration->remote_keys[i] = (*region)->remote_key();
-    registration->regions.push_back(std::move(region).value());
+    Take(*registration, rails_[i], i, std::move(region).value());
   }
+  registration->rails.near = registration->rails.registered;
+  return Enter(memory, std::move(registration));
+}
+
+StatusOr<std::unique_ptr<Region>> Memory::RegisterDevice(const DeviceMemory& memory,
+                                                         Access access) {
+  if (memory.memory.empty()) return std::make_unique<Region>();
+  const auto address = reinterpret_cast<uint64_t>(memory.memory.data());
+  auto registration = std::make_shared<Registration>();
+  registration->device = true;
+  registration->read_back = memory.read_back;
+  StatusCode code = StatusCode::kUnimplemented;
+  std::string reasons;
+  for (size_t i = 0; i < rails_.size(); ++i) {
+    auto region = rails_[i].device->RegisterDmabuf(memory.dmabuf, memory.offset,
+                                                   memory.memory.size(), address, access);
+    if (!region.ok()) {
+      if (code == StatusCode::kUnimplemented) code = region.status().code();
+      reasons += (reasons.empty() ? "" : "; ") + rails_[i].name + ": " + Message(region.status());
+      continue;
+    }
+    Take(*registration, rails_[i], i, std::move(region).value());
+    const bool near = std::find(memory.near.begin(), memory.near.end(), rails_[i].name) !=
+                      memory.near.end();
+    if (near) registration->rails.near |= static_cast<uint8_t>(1u << i);
+  }
+  Rails& rails = registration->rails;
+  if (rails.registered == 0) return MakeStatus(code, reasons);
+  if (rails.near == 0) rails.near = rails.registered;
+  if (!reasons.empty() && told_.insert(reasons).second) {
+    REIGEN_WARN("rdma: memory of a GPU is used without {}", reasons);
+  }
+  had_device_ = true;
+  return Enter(memory.memory, std::move(registration));
+}
+
+std::unique_ptr<Region> Memory::Enter(std::span<std::byte> memory, MemoryUse use) {
   Entry entry;
   entry.bytes = memory.size();
-  entry.use = std::move(registration);
-  return std::unique_ptr<Region>(
-      new OwnedRegion(entries_, entries_->emplace(memory.data(), std::move(entry))));
+  entry.use = std::move(use);
+  return std::make_unique<OwnedRegion>(entries_,
+                                       entries_->emplace(memory.data(), std::move(entry)));
 }
 
 MemoryUse Memory::Find(std::span<const std::byte> data) const {
@@ -69,6 +103,11 @@ MemoryUse Memory::Find(std::span<const std::byte> data) const {
     if (data.data() + data.size() <= at->first + at->second.bytes) return at->second.use;
   }
   return nullptr;
+}
+
+bool Memory::FindHosts(std::span<const std::byte> data) const {
+  const MemoryUse use = Find(data);
+  return use != nullptr && !use->device;
 }
 
 }  // namespace reigen::transport::rdma

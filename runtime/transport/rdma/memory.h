@@ -5,10 +5,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -19,12 +20,21 @@
 
 namespace reigen::transport::rdma {
 
-// A region as every rail of this host knows it.
+// A port of this host, as far as memory is concerned.
+struct MemoryRail {
+  std::string name;  // of its device
+  std::shared_ptr<Device> device;
+};
+
+// A region as the rails of this host know it.
 struct Registration {
   std::array<uint32_t, kMaxRails> local_keys{};
   std::array<uint32_t, kMaxRails> remote_keys{};
-  std::vector<std::shared_ptr<Device>> rails;  // a region may outlive its transport
-  std::vector<std::unique_ptr<MemoryRegion>> regions;  // by rail
+  Rails rails;             // that have it: all, for memory of the host
+  bool device = false;     // memory of a GPU: the CPU does not touch it
+  bool read_back = false;  // what was received is read back before it is told
+  std::vector<std::shared_ptr<Device>> devices;        // a region may outlive its transport
+  std::vector<std::unique_ptr<MemoryRegion>> regions;  // before their devices
 };
 
 // Keeps a registration. Held by whoever gave a key to a queue pair or to the peer,
@@ -33,24 +43,30 @@ using MemoryUse = std::shared_ptr<const Registration>;
 
 // All regions of a transport, found by address. The same memory registered twice is
 // registered once with the devices. Memory that its owner gave up is not found any
-// more, and is deregistered with the last use: never before the fence.
+// more, and is deregistered with the last use: never before the fence. Memory of a GPU
+// is registered as often as it is asked for; the latest counts.
 //
 // Threads: one owner.
 class Memory {
  public:
-  explicit Memory(std::vector<std::shared_ptr<Device>> rails) : rails_(std::move(rails)) {}
+  explicit Memory(std::vector<MemoryRail> rails) : rails_(std::move(rails)) {}
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
 
   // Until the Region is destroyed, which may be later than this.
   // ResourceExhausted: locked memory; says how much, and what to do.
   StatusOr<std::unique_ptr<Region>> Register(std::span<std::byte> memory, Access access);
-  // A dma-buf that stands for `memory`, which this process need not have mapped.
-  StatusOr<std::unique_ptr<Region>> RegisterDmabuf(int fd, uint64_t offset,
-                                                   std::span<std::byte> memory, Access access);
+  // A rail that refuses is left out, which is logged once for each reason. If all
+  // refuse it is an error, with the code of the first one that is not Unimplemented.
+  StatusOr<std::unique_ptr<Region>> RegisterDevice(const DeviceMemory& memory, Access access);
 
   // Null: no region covers it.
   MemoryUse Find(std::span<const std::byte> data) const;
+  // Whether the CPU may touch it. Once there was memory of a GPU, what is not registered
+  // might have been that.
+  bool IsHosts(std::span<const std::byte> data) const {
+    return !had_device_ || data.empty() || FindHosts(data);
+  }
 
  private:
   using Start = const std::byte*;
@@ -61,11 +77,13 @@ class Memory {
   };
   using Entries = std::multimap<Start, Entry>;
   class OwnedRegion;
-  using Register1 = std::function<StatusOr<std::unique_ptr<MemoryRegion>>(Device&)>;
 
-  StatusOr<std::unique_ptr<Region>> Add(std::span<std::byte> memory, const Register1& register1);
+  std::unique_ptr<Region> Enter(std::span<std::byte> memory, MemoryUse use);
+  bool FindHosts(std::span<const std::byte> data) const;
 
-  const std::vector<std::shared_ptr<Device>> rails_;
+  const std::vector<MemoryRail> rails_;
+  bool had_device_ = false;
+  std::set<std::string> told_;  // why rails were left out
   std::shared_ptr<Entries> entries_ = std::make_shared<Entries>();
 };
 

@@ -4,7 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
+
 #include "runtime/transport/rdma/fake/fake_fabric.h"
+#include "runtime/transport/rdma/testing/fake_gpu_memory.h"
 
 namespace reigen::transport::rdma {
 namespace {
@@ -14,13 +17,13 @@ class MemoryTest : public testing::Test {
   MemoryTest() {
     for (const char* name : {"a0", "a1"}) {
       fabric_.AddDevice(0, name, "10.0.0.1");
-      devices_.push_back(std::move(fabric_.VerbsOf(0)->Open(name)).value());
+      rails_.push_back({name, std::move(fabric_.VerbsOf(0)->Open(name)).value()});
     }
-    memory_ = std::make_unique<Memory>(devices_);
+    memory_ = std::make_unique<Memory>(rails_);
   }
 
   FakeFabric fabric_;
-  std::vector<std::shared_ptr<Device>> devices_;
+  std::vector<MemoryRail> rails_;
   std::unique_ptr<Memory> memory_;
   std::vector<std::byte> bytes_ = std::vector<std::byte>(10000);
 };
@@ -67,7 +70,7 @@ TEST_F(MemoryTest, GivenUpWhileInUseIsDeregisteredWithTheLastUse) {
 TEST_F(MemoryTest, ARegionMayOutliveItsTransport) {
   auto region = memory_->Register(bytes_, Access::kRelaxed);
   memory_.reset();
-  devices_.clear();
+  rails_.clear();
   EXPECT_EQ(fabric_.registrations(), 2u);
   region->reset();
   EXPECT_EQ(fabric_.registrations(), 0u);
@@ -81,17 +84,122 @@ TEST_F(MemoryTest, OneDeviceThatRefusesLeavesNothingRegistered) {
   EXPECT_EQ(fabric_.registrations(), 0u);
 }
 
-TEST_F(MemoryTest, ADmabufIsRefusedByNameOrHeldUntilItsLastUse) {
-  const auto refused = memory_->RegisterDmabuf(7, 0, bytes_, Access::kRelaxed);
-  EXPECT_EQ(refused.status().code(), StatusCode::kUnimplemented) << refused.status().ToString();
-  for (const char* name : {"a0", "a1"}) fabric_.device(name).dmabuf = true;
-  auto region = memory_->RegisterDmabuf(7, 0, bytes_, Access::kRelaxed);
+class DeviceMemoryTest : public MemoryTest {
+ protected:
+  DeviceMemoryTest() {
+    for (const char* name : {"a0", "a1"}) fabric_.device(name).dmabuf = true;
+  }
+  StatusOr<std::unique_ptr<Region>> Register() {
+    return memory_->RegisterDevice(gpu_.device(), Access::kRelaxed);
+  }
+
+  FakeGpuMemory gpu_{10000};
+};
+
+// C49
+TEST_F(DeviceMemoryTest, EachRefusalHasItsCodeAndNamesDeviceAndError) {
+  const struct {
+    int error;
+    StatusCode code;
+    const char* words;
+  } rows[] = {
+      {EOPNOTSUPP, StatusCode::kUnimplemented, "Operation not supported"},
+      {EPROTONOSUPPORT, StatusCode::kUnimplemented, "Protocol not supported"},
+      {ENOSYS, StatusCode::kUnimplemented, "Function not implemented"},
+      {EINVAL, StatusCode::kInvalidArgument, "Invalid argument"},
+      {EFAULT, StatusCode::kInvalidArgument, "Bad address"},
+      {EBADF, StatusCode::kInvalidArgument, "Bad file descriptor"},
+      {ENOMEM, StatusCode::kResourceExhausted, "Cannot allocate memory"},
+      {EPERM, StatusCode::kInternal, "Operation not permitted"},
+  };
+  for (const auto& row : rows) {
+    for (const char* name : {"a0", "a1"}) fabric_.device(name).dmabuf_error = row.error;
+    const auto refused = Register();
+    EXPECT_EQ(refused.status().code(), row.code) << refused.status().ToString();
+    for (const char* part : {"a0: ", "a1: ", row.words, "10 KiB"}) {
+      EXPECT_NE(refused.status().ToString().find(part), std::string::npos)
+          << "no '" << part << "' in: " << refused.status().ToString();
+    }
+  }
+  EXPECT_EQ(fabric_.registrations(), 0u);
+  EXPECT_TRUE(memory_->IsHosts(bytes_)) << "there never was memory of a GPU";
+}
+
+TEST_F(DeviceMemoryTest, OneThatRefusesAmongThoseThatCannotDecidesTheCode) {
+  fabric_.device("a0").dmabuf = false;
+  fabric_.device("a1").dmabuf_error = EINVAL;
+  EXPECT_EQ(Register().status().code(), StatusCode::kInvalidArgument);
+}
+
+TEST_F(DeviceMemoryTest, WhatIsNoDmabufIsRefused) {
+  DeviceMemory memory = gpu_.device();
+  memory.dmabuf = -1;
+  EXPECT_EQ(memory_->RegisterDevice(memory, Access::kRelaxed).status().code(),
+            StatusCode::kInvalidArgument);
+}
+
+TEST_F(DeviceMemoryTest, ARailThatRefusesIsLeftOut) {
+  fabric_.device("a0").dmabuf_error = EFAULT;
+  const auto region = Register();
+  ASSERT_TRUE(region.ok()) << region.status().ToString();
+  const MemoryUse use = memory_->Find(gpu_.window());
+  ASSERT_NE(use, nullptr);
+  EXPECT_EQ(use->rails, (Rails{0b10, 0b10}));
+  EXPECT_EQ(use->remote_keys[0], 0u);
+  EXPECT_NE(use->remote_keys[1], 0u);
+  EXPECT_EQ(fabric_.registrations(), 1u);
+}
+
+TEST_F(DeviceMemoryTest, RailsNearAreThoseAskedForIfTheyHaveIt) {
+  const auto near = [&](std::vector<std::string> names) {
+    DeviceMemory memory = gpu_.device();
+    memory.near = std::move(names);
+    const auto region = memory_->RegisterDevice(memory, Access::kRelaxed);
+    EXPECT_TRUE(region.ok());
+    return memory_->Find(gpu_.window())->rails.near;
+  };
+  EXPECT_EQ(near({}), 0b11);
+  EXPECT_EQ(near({"a1"}), 0b10);
+  EXPECT_EQ(near({"a1", "a0"}), 0b11);
+  EXPECT_EQ(near({"mlx5_7"}), 0b11) << "not one of this transport's";
+  fabric_.device("a1").dmabuf_error = EINVAL;
+  EXPECT_EQ(near({"a1"}), 0b01) << "it refuses";
+}
+
+TEST_F(DeviceMemoryTest, WhoseMemoryItIsIsKnown) {
+  EXPECT_TRUE(memory_->IsHosts(bytes_)) << "not registered, but nothing else is there";
+  auto host = memory_->Register(bytes_, Access::kRelaxed);
+  auto device = Register();
+  EXPECT_TRUE(memory_->IsHosts(bytes_));
+  EXPECT_TRUE(memory_->IsHosts({}));
+  EXPECT_FALSE(memory_->IsHosts(gpu_.window().subspan(9999, 1)));
+  EXPECT_TRUE(memory_->Find(gpu_.window())->read_back);
+  device->reset();
+  EXPECT_FALSE(memory_->IsHosts(gpu_.window())) << "its owner has gone; still not to be touched";
+  EXPECT_TRUE(memory_->IsHosts(bytes_));
+}
+
+// Its trainer dies.
+TEST_F(DeviceMemoryTest, GivenUpWhileInUseIsDeregisteredWithTheLastUse) {
+  auto region = Register();
   ASSERT_TRUE(region.ok());
-  MemoryUse use = memory_->Find(bytes_);
-  region->reset();  // its trainer dies
+  MemoryUse use = memory_->Find(gpu_.window());
+  region->reset();
+  EXPECT_EQ(memory_->Find(gpu_.window()), nullptr);
   EXPECT_EQ(fabric_.registrations(), 2u);
   use.reset();
   EXPECT_EQ(fabric_.registrations(), 0u);
+}
+
+// Addresses are used again for another arena while a link still holds the old one.
+TEST_F(DeviceMemoryTest, TheLatestRegistrationOfAnAddressCounts) {
+  auto first = Register();
+  const MemoryUse old = memory_->Find(gpu_.window());
+  auto second = Register();
+  const MemoryUse use = memory_->Find(gpu_.window());
+  EXPECT_NE(use, old);
+  first->reset();
+  EXPECT_EQ(memory_->Find(gpu_.window()), use);
 }
 
 TEST_F(MemoryTest, NothingIsRegisteredForNothing) {

@@ -45,6 +45,21 @@ StatusOr<std::vector<RailPair>> PairRails(const std::vector<RailAddress>& local,
   return pairs;
 }
 
+uint32_t ChooseWays(std::span<const RailPair> ways, const Rails& source, const Rails& target) {
+  uint32_t by_ends_near[3] = {};
+  for (size_t i = 0; i < ways.size(); ++i) {
+    const uint32_t here = 1u << ways[i].local;
+    const uint32_t there = 1u << ways[i].remote;
+    if ((source.registered & here) == 0 || (target.registered & there) == 0) continue;
+    const int ends_near = ((source.near & here) != 0 ? 1 : 0) + ((target.near & there) != 0 ? 1 : 0);
+    by_ends_near[ends_near] |= 1u << i;
+  }
+  for (const int ends_near : {2, 1}) {
+    if (by_ends_near[ends_near] != 0) return by_ends_near[ends_near];
+  }
+  return by_ends_near[0];
+}
+
 bool NeedsGlobalRoute(const RailAddress& local, const RailAddress& remote) {
   constexpr ptrdiff_t kPrefixBytes = 8;
   if (local.layer == LinkLayer::kEthernet) return true;

@@ -3,11 +3,13 @@
 #define REIGEN_RUNTIME_TRANSPORT_RDMA_PATH_H_
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "runtime/base/clock.h"
 #include "runtime/base/status.h"
+#include "runtime/transport/frame.h"
 #include "runtime/transport/rdma/verbs_types.h"
 
 namespace reigen::transport::rdma {
@@ -37,6 +39,10 @@ struct RailPair {
 // the same pairs. FailedPrecondition if no two can talk; it names them.
 StatusOr<std::vector<RailPair>> PairRails(const std::vector<RailAddress>& local,
                                           const std::vector<RailAddress>& remote);
+
+// Which of the ways a message takes, by bit: those whose two ports have the memory; of
+// them the ones that are near at both ends, else at one, else all.
+uint32_t ChooseWays(std::span<const RailPair> ways, const Rails& source, const Rails& target);
 
 // "" or why two ports cannot talk.
 std::string WhyNot(const RailAddress& a, const RailAddress& b);

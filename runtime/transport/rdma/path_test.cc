@@ -68,5 +68,35 @@ TEST(PathTest, RetriesLastAboutAsLongAsAskedAndNeverForEver) {
   EXPECT_LE(PlanRetries(seconds(100000)).timeout_exponent, 31);
 }
 
+TEST(PathTest, WaysAreThoseWithTheMemoryAndIfPossibleNearIt) {
+  constexpr Rails kAll = {0b1111, 0b1111};
+  const std::vector<RailPair> same = {{0, 0}, {1, 1}, {2, 2}, {3, 3}};
+  const std::vector<RailPair> to_one = {{0, 0}, {1, 0}, {2, 0}};
+  const struct {
+    const char* what;
+    const std::vector<RailPair>& ways;
+    Rails source;
+    Rails target;
+    uint32_t chosen;
+  } rows[] = {
+      {"memory of hosts", same, kAll, kAll, 0b1111},
+      {"near to the source", same, {0b1111, 0b0010}, kAll, 0b0010},
+      {"near to the target", same, kAll, {0b1111, 0b1100}, 0b1100},
+      {"near to both", same, {0b1111, 0b0011}, {0b1111, 0b0110}, 0b0010},
+      {"near to one of them only", same, {0b1111, 0b0001}, {0b1111, 0b1000}, 0b1001},
+      {"near ones do not have it", same, {0b1100, 0b1100}, {0b1111, 0b0011}, 0b1100},
+      {"near to none that has it", same, {0b0011, 0b0001}, {0b0010, 0b0010}, 0b0010},
+      {"no way has it at both ends", same, {0b0001, 0b0001}, {0b0010, 0b0010}, 0},
+      {"not registered there", same, kAll, {0, 0}, 0},
+      {"near bits of what is not registered", same, kAll, {0b0001, 0b1111}, 0b0001},
+      {"several to one", to_one, {0b0111, 0b0100}, {0b0001, 0b0001}, 0b100},
+      {"several to one, all alike", to_one, {0b0111, 0b0111}, {0b0001, 0b0001}, 0b111},
+      {"no near ones said", same, {0b1111, 0}, {0b1111, 0}, 0b1111},
+  };
+  for (const auto& row : rows) {
+    EXPECT_EQ(ChooseWays(row.ways, row.source, row.target), row.chosen) << row.what;
+  }
+}
+
 }  // namespace
 }  // namespace reigen::transport::rdma

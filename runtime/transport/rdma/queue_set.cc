@@ -88,14 +88,14 @@ Status QueueSet::MakeControl() {
   std::vector<DataWriter::Queue> data;
   uint64_t max_message_bytes = UINT64_MAX;
   for (size_t i = 1; i < pairs_.size(); ++i) {
-    data.push_back({&queues_[i], pairs_[i].local, pairs_[i].remote});
+    data.push_back({&queues_[i], pairs_[i]});
     for (const RailAddress& end : {local_.rails[static_cast<size_t>(pairs_[i].local)],
                                    remote_.rails[static_cast<size_t>(pairs_[i].remote)]}) {
       max_message_bytes = std::min<uint64_t>(max_message_bytes, end.max_message_bytes);
     }
   }
   if (max_message_bytes == 0) return InvalidArgument("a port takes messages of 0 bytes");
-  writer_ = std::make_unique<DataWriter>(std::move(data), max_message_bytes);
+  writer_ = std::make_unique<DataWriter>(data, max_message_bytes);
   return OkStatus();
 }
 
@@ -201,6 +201,12 @@ bool QueueSet::Uses(const Rail* rail) const {
   return std::any_of(pairs_.begin(), pairs_.end(), [&](const RailPair& pair) {
     return context_.rails[static_cast<size_t>(pair.local)].get() == rail;
   });
+}
+
+uint8_t QueueSet::data_rails() const {
+  uint8_t rails = 0;
+  for (size_t i = 1; i < pairs_.size(); ++i) rails |= static_cast<uint8_t>(1u << pairs_[i].local);
+  return rails;
 }
 
 std::string QueueSet::Summary() const {

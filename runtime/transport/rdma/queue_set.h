@@ -52,6 +52,8 @@ class QueueSet {
 
   bool Has(uint32_t qp_number) const;
   bool Uses(const Rail* rail) const;
+  size_t local_rail(uint8_t queue) const { return static_cast<size_t>(pairs_[queue].local); }
+  uint8_t data_rails() const;  // of this host, that have a queue for data; by bit
   // "anna (rxe0 10.0.0.1) -> bert (rxe1 10.0.0.2)", of a queue.
   const std::string& path(uint8_t queue) const { return paths_[queue]; }
   std::string Summary() const;  // for the log

@@ -127,6 +127,8 @@ TEST_F(ControlQueueTest, CarriesFramesPayloadsAndPlaces) {
   place.address = 0x123456789abc;
   place.keys = {1, 2, 3, 4, 5, 6, 7, 0xffffffff};
   place.slot = kMaxSlot;
+  place.rails = {0b10110011, 0b10000001};
+  place.write = true;
   ASSERT_TRUE(control_[0]->Send(credit, &place).ok());
   const auto frames = Take(1);
   ASSERT_EQ(frames.size(), 2u);
@@ -136,6 +138,8 @@ TEST_F(ControlQueueTest, CarriesFramesPayloadsAndPlaces) {
   EXPECT_EQ(places_[1].address, place.address);
   EXPECT_EQ(places_[1].keys, place.keys);
   EXPECT_EQ(places_[1].slot, place.slot);
+  EXPECT_EQ(places_[1].rails, place.rails);
+  EXPECT_TRUE(places_[1].write);
 }
 
 // Whoever may send does, whoever may take does, in any order: no message ever comes
@@ -219,10 +223,11 @@ class DataWriterTest : public QueuesTest {
     registration->regions.push_back(
         std::move(ends_[0].device->Register(source_, Access::kRelaxed)).value());
     registration->local_keys[0] = registration->regions[0]->local_key();
+    registration->rails = {1, 1};
     use_ = registration;
     region_ = std::move(ends_[1].device->Register(target_, Access::kRelaxed)).value();
     std::vector<DataWriter::Queue> queues;
-    for (WorkQueue& queue : ends_[0].queues) queues.push_back({&queue, 0, 0});
+    for (WorkQueue& queue : ends_[0].queues) queues.push_back({&queue, {0, 0}});
     writer_ = std::make_unique<DataWriter>(queues, 8 << 20);
     for (size_t q = 0; q < kQueues; ++q) {
       ReceiveWork work;
@@ -239,6 +244,8 @@ class DataWriterTest : public QueuesTest {
     message.payload = std::span(source_).first(bytes);
     message.place.address = reinterpret_cast<uint64_t>(target_.data());
     message.place.keys[0] = region_->remote_key();
+    message.place.keys.fill(region_->remote_key());
+    message.place.rails = target_rails_;
     message.place.slot = static_cast<uint32_t>(sequence);
     message.announce = announce;
     message.use = use_;
@@ -261,6 +268,7 @@ class DataWriterTest : public QueuesTest {
   static constexpr size_t kQueues = 3;
   static constexpr size_t kBytes = 24 << 20;
   std::vector<std::byte> source_, target_;
+  Rails target_rails_ = {1, 1};
   MemoryUse use_;
   std::unique_ptr<MemoryRegion> region_;
   std::unique_ptr<DataWriter> writer_;
@@ -340,6 +348,70 @@ TEST_F(DataWriterTest, AMessageHoldsItsMemoryUntilItHasEnded) {
   fabric_.Release();
   EXPECT_EQ(Complete().size(), 1u);
   EXPECT_EQ(use_.use_count(), before);
+}
+
+// Queue i is of rail i at both ends here.
+class DataWriterRailsTest : public DataWriterTest {
+ protected:
+  void SetUp() override {
+    DataWriterTest::SetUp();
+    std::vector<DataWriter::Queue> queues;
+    for (int i = 0; i < 3; ++i) {
+      queues.push_back({&ends_[0].queues[static_cast<size_t>(i)], {i, i}});
+    }
+    writer_ = std::make_unique<DataWriter>(queues, 8 << 20);
+    auto registration = std::make_shared<Registration>();
+    registration->local_keys.fill(use_->local_keys[0]);
+    source_rails_ = registration.get();
+    held_ = std::exchange(use_, registration);
+  }
+  void AddBy(uint64_t sequence, size_t bytes, Rails source, Rails target) {
+    source_rails_->rails = source;
+    target_rails_ = target;
+    Add(sequence, bytes, /*announce=*/false);
+  }
+  std::vector<size_t> Out() const {
+    std::vector<size_t> out;
+    for (const WorkQueue& queue : ends_[0].queues) out.push_back(queue.out());
+    return out;
+  }
+  MemoryUse held_;
+  Registration* source_rails_ = nullptr;
+};
+
+TEST_F(DataWriterRailsTest, AMessageGoesOnlyByRailsThatHaveTheMemory) {
+  fabric_.Hold();
+  AddBy(1, 4 << 20, {0b111, 0b111}, {0b010, 0b010});
+  ASSERT_TRUE(writer_->Pump().ok());
+  EXPECT_GT(Out()[1], 0u);
+  EXPECT_EQ(Out()[0] + Out()[2], 0u);
+  fabric_.Release();
+  EXPECT_EQ(Complete(), std::vector<uint64_t>{1});
+  AddBy(2, 4 << 20, {0b001, 0b001}, {0b010, 0b010});
+  const Status status = writer_->Pump();
+  EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
+  EXPECT_NE(status.ToString().find("no port that has the memory"), std::string::npos);
+}
+
+// A GPU with a slow path does not hold up another one.
+TEST_F(DataWriterRailsTest, AFullWayHoldsUpOnlyWhatTakesIt) {
+  fabric_.Hold();
+  AddBy(1, 20 << 20, {0b111, 0b001}, {0b111, 0b001});
+  ASSERT_TRUE(writer_->Pump().ok());
+  const std::vector<size_t> full = Out();
+  EXPECT_EQ(full[1] + full[2], 0u);
+  AddBy(2, 1 << 20, {0b111, 0b100}, {0b111, 0b100});
+  ASSERT_TRUE(writer_->Pump().ok());
+  EXPECT_EQ(Out()[0], full[0]);
+  EXPECT_GT(Out()[2], 0u);
+  fabric_.Release();
+  std::vector<uint64_t> ended;
+  while (!writer_->idle()) {
+    for (uint64_t id : Complete()) ended.push_back(id);
+    ASSERT_TRUE(writer_->Pump().ok());
+  }
+  for (uint64_t id : Complete()) ended.push_back(id);
+  EXPECT_EQ(ended.size(), 2u);
 }
 
 TEST_F(DataWriterTest, APostThatIsRefusedIsAnError) {

@@ -1,11 +1,12 @@
 // Goal: RDMA links keep the contract of Link.
-// Method: the conformance suite over verbs in memory; tests/rdma_vm runs the same over
-// real verbs.
+// Method: the conformance suite over verbs in memory, with memory of the hosts and with
+// memory of GPUs that nobody may touch; tests/rdma_vm runs the first over real verbs.
 #include <gtest/gtest.h>
 
 #include <memory>
 
 #include "runtime/transport/conformance/conformance.h"
+#include "runtime/transport/rdma/testing/device_pair.h"
 #include "runtime/transport/rdma/testing/rdma_pair.h"
 
 namespace reigen::transport {
@@ -20,6 +21,19 @@ INSTANTIATE_TEST_SUITE_P(Rdma, LinkConformance,
                          testing::Values(Case("one_queue", 1, 1, 1), Case("four_queues", 4, 1, 1),
                                          Case("two_devices", 2, 2, 2),
                                          Case("two_devices_to_one", 3, 2, 1)),
+                         FabricName);
+
+FabricCase OnGpus(const std::string& name, int channels, int devices, bool gpu0, bool gpu1) {
+  return {name,
+          [=] { return std::make_unique<rdma::DevicePair>(channels, devices, gpu0, gpu1); },
+          /*eager=*/!gpu0};
+}
+
+INSTANTIATE_TEST_SUITE_P(RdmaOnGpus, LinkConformance,
+                         testing::Values(OnGpus("both_ends", 1, 1, true, true),
+                                         OnGpus("two_devices", 4, 2, true, true),
+                                         OnGpus("host_0_only", 2, 2, true, false),
+                                         OnGpus("host_1_only", 2, 2, false, true)),
                          FabricName);
 
 }  // namespace

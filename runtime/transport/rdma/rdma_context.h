@@ -29,6 +29,10 @@ struct RdmaContext {
         farewell(&poller),
         reception(&poller, identity) {}
 
+  Access data_access() const {
+    return options.relaxed_ordering ? Access::kRelaxed : Access::kRemote;
+  }
+
   const RdmaOptions options;
   const Identity identity;
   std::string scope;  // interface of the link-local address listened on, if any

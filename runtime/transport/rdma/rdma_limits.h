@@ -46,6 +46,12 @@ inline constexpr uint64_t kPieceBytesOut = uint64_t{4} << 20;
 // Further room in a data queue for the imms that end shares. They carry nothing.
 inline constexpr uint32_t kDataSends = 2 * kPiecesOut;
 
+// Requests out in a queue pair that a device has with itself, for one link: read-backs and
+// short messages to be placed. More wait here.
+inline constexpr uint32_t kLoopbackWrs = 64;
+// Short messages on their way by one of them.
+inline constexpr uint32_t kLoopbackSlots = 16;
+
 // Work completions taken at once, and in one Progress() for one link: the others
 // must have their turn.
 inline constexpr size_t kPollBatch = 64;

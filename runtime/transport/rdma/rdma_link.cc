@@ -1,14 +1,11 @@
 #include "runtime/transport/rdma/rdma_link.h"
 
-#include <algorithm>
 #include <array>
-#include <cstring>
 #include <utility>
 
 #include "runtime/base/check.h"
 #include "runtime/base/log.h"
 #include "runtime/transport/rdma/rdma_limits.h"
-#include "runtime/transport/rdma/words.h"
 
 namespace reigen::transport::rdma {
 
@@ -24,19 +21,26 @@ RdmaLink::RdmaLink(RdmaContext* context, const Peer& peer)
 RdmaLink::~RdmaLink() {
   Close();
   queues_.reset();
+  local_.reset();
   std::erase(context_.links, this);
 }
 
 Status RdmaLink::PostSend(std::span<const std::byte> data, const Tag& tag, uint64_t cookie) {
-  const Status status = core_.PostSend(data, tag, cookie);
+  const Status status = core_.PostSend(data, tag, cookie, OwnerOf(data));
   unfinished_ = unfinished_ || state_ == State::kReady || core_.has_completions();
   return status;
 }
 
 Status RdmaLink::PostRecv(std::span<std::byte> data, const Tag& tag, uint64_t cookie) {
-  const Status status = core_.PostRecv(data, tag, cookie);
+  const Status status = core_.PostRecv(data, tag, cookie, OwnerOf(data));
   unfinished_ = unfinished_ || state_ == State::kReady || core_.has_completions();
   return status;
+}
+
+// It makes a difference for what may be copied only.
+Owner RdmaLink::OwnerOf(std::span<const std::byte> data) const {
+  return data.size() > kEagerBytes || context_.memory->IsHosts(data) ? Owner::kHost
+                                                                     : Owner::kDevice;
 }
 
 void RdmaLink::Close() { Drain(Aborted("closed here"), /*closed_here=*/true); }
@@ -67,8 +71,9 @@ void RdmaLink::Move(Time now) {
   core_.Tick(now);
   Status status = TakeCompletions(now);
   if (status.ok()) status = PushOut();
+  if (local_ != nullptr && local_->TakeMade()) armed_ = false;
   if (status.ok() && !armed_ && !busy()) {
-    status = Annotate(queues_->Arm(), queues_->path(0) + " (rdma)");
+    status = Annotate(Arm(), queues_->path(0) + " (rdma)");
     armed_ = status.ok();
     // What came before the queue was armed is not told.
     if (status.ok()) status = TakeCompletions(now);
@@ -77,6 +82,7 @@ void RdmaLink::Move(Time now) {
   if (!status.ok()) return Drain(status, /*closed_here=*/false);
   const auto message = side_->Receive();
   if (message.ok() && !*message) return;
+  closed_there_ = side_->closed();
   Drain(Annotate(message.ok() ? InvalidArgument("a set-up message in the middle of the work")
                               : message.status(),
                  queues_->path(0) + " (rdma)"),
@@ -85,95 +91,6 @@ void RdmaLink::Move(Time now) {
 
 // Whether to poll again rather than to sleep.
 bool RdmaLink::busy() const { return unfinished_ || context_.now < spin_until_; }
-
-Status RdmaLink::TakeCompletions(Time now) {
-  std::array<WorkCompletion, kPollBatch> batch;
-  for (size_t taken = 0; taken < kPollPerTurn;) {
-    const StatusOr<size_t> count = queues_->Poll(batch);
-    if (!count.ok()) return Annotate(count.status(), queues_->path(0) + " (rdma)");
-    for (size_t i = 0; i < *count; ++i) REIGEN_RETURN_IF_ERROR(OnCompletion(batch[i]));
-    if (*count == 0) return OkStatus();
-    taken += *count;
-    spin_until_ = now + context_.options.spin;
-  }
-  unfinished_ = true;
-  return OkStatus();
-}
-
-Status RdmaLink::OnCompletion(const WorkCompletion& completion) {
-  const WorkId id = WorkId::Decode(completion.id);
-  return Annotate(Handle(id, completion), queues_->path(id.queue) + " (rdma)");
-}
-
-Status RdmaLink::Handle(const WorkId& id, const WorkCompletion& completion) {
-  if (completion.status != WorkStatus::kSuccess) {
-    if (state_ == State::kDraining) return OkStatus();
-    return DescribeCompletion(completion, Name(id.kind));
-  }
-  switch (id.kind) {
-    case WorkKind::kControlSend: {
-      const std::optional<Frame> frame = queues_->control().OnSent(id.value);
-      if (frame) core_.OnSent(*frame);
-      return OkStatus();
-    }
-    case WorkKind::kControlReceive:
-      return OnControl(id.value, completion.bytes);
-    case WorkKind::kDataSend:
-      return OnDataSent(id.queue, id.value);
-    case WorkKind::kDataReceive:
-      return OnNotice(id.queue, completion.immediate);
-  }
-  return Internal("a completion of an unknown kind");
-}
-
-Status RdmaLink::OnControl(uint64_t slot, uint32_t bytes) {
-  REIGEN_ASSIGN_OR_RETURN(const ControlQueue::Received received,
-                          queues_->control().OnReceived(slot, bytes));
-  if (received.has_frame) REIGEN_RETURN_IF_ERROR(OnControlFrame(received));
-  if (state_ != State::kReady) return OkStatus();
-  return queues_->control().Release(slot);
-}
-
-Status RdmaLink::OnControlFrame(const ControlQueue::Received& received) {
-  const Frame& frame = received.frame;
-  REIGEN_ASSIGN_OR_RETURN(const std::span<std::byte> into, core_.OnFrame(frame, received.place));
-  if (frame.kind == FrameKind::kSendMismatch) landings_.Drop(frame.tag);
-  if (frame.kind == FrameKind::kData && !landings_.Drop(frame.tag)) {
-    return InvalidArgument("data without a credit: " + ToString(frame.tag));
-  }
-  if (frame.PayloadBytes() == 0) return OkStatus();
-  if (!received.payload.empty()) {
-    std::memcpy(into.data(), received.payload.data(), received.payload.size());
-  }
-  core_.OnPayload(frame);
-  return OkStatus();
-}
-
-Status RdmaLink::OnNotice(uint8_t queue, uint32_t immediate) {
-  REIGEN_ASSIGN_OR_RETURN(const auto landed, landings_.Arrived(immediate));
-  if (landed) {
-    Frame frame;
-    frame.kind = FrameKind::kData;
-    frame.length = landed->bytes;
-    frame.tag = landed->tag;
-    const auto into = core_.OnFrame(frame);
-    REIGEN_RETURN_IF_ERROR(into.status());
-    core_.OnPayload(frame);
-  }
-  if (state_ != State::kReady) return OkStatus();
-  return queues_->PostDataReceive(queue);
-}
-
-Status RdmaLink::OnDataSent(uint8_t queue, uint64_t message) {
-  const auto ended = queues_->writer().OnSent(queue, message);
-  if (!ended) return OkStatus();
-  if (ended->announce) {
-    announcements_.push_back(ended->frame);
-  } else {
-    core_.OnSent(ended->frame);
-  }
-  return OkStatus();
-}
 
 Status RdmaLink::PushOut() {
   return Annotate(Push(), queues_->path(0) + " (rdma)");
@@ -193,7 +110,19 @@ Status RdmaLink::Push() {
     REIGEN_RETURN_IF_ERROR(SendFrame(*out));
   }
   REIGEN_RETURN_IF_ERROR(queues_->writer().Pump());
+  REIGEN_RETURN_IF_ERROR(PushLocal());
   return control.GiveBack();
+}
+
+Status RdmaLink::PushLocal() {
+  for (const Placement& placement : core_.TakePlacements()) {
+    const MemoryUse use = context_.memory->Find(placement.to);
+    if (use == nullptr || !use->device) {
+      return Internal("a receive into memory that is not registered");
+    }
+    REIGEN_RETURN_IF_ERROR(local().Place(placement, use));
+  }
+  return local_ != nullptr ? local_->Pump() : OkStatus();
 }
 
 Status RdmaLink::SendFrame(const OutFrame& out) {
@@ -206,9 +135,13 @@ Status RdmaLink::SendFrame(const OutFrame& out) {
     case FrameKind::kRecvMismatch:
       landings_.Drop(out.frame.tag);
       return control.Send(out, nullptr);
-    case FrameKind::kData:
-      if (out.frame.length > kEagerBytes) return WriteData(out);
+    case FrameKind::kData: {
+      const bool copied = out.owner == Owner::kHost && !out.place.write;
+      if (out.frame.length > kEagerBytes || (out.frame.length > 0 && !copied)) {
+        return WriteData(out);
+      }
       return control.Send(out, nullptr);
+    }
     default:
       return control.Send(out, nullptr);
   }
@@ -219,11 +152,14 @@ StatusOr<Place> RdmaLink::Grant(const OutFrame& out) {
   Place place;
   if (out.target.size() != out.frame.length) return place;
   MemoryUse use;
-  if (out.frame.length > kEagerBytes) {
-    use = context_.memory->Find(out.target);
-    if (use == nullptr) return Internal("a receive into memory that is not registered");
+  if (!out.target.empty()) use = context_.memory->Find(out.target);
+  if (use != nullptr) {
     place.address = reinterpret_cast<uint64_t>(out.target.data());
     place.keys = use->remote_keys;
+    place.rails = use->rails;
+    place.write = use->device;
+  } else if (out.frame.length > kEagerBytes || !context_.memory->IsHosts(out.target)) {
+    return Internal("a receive into memory that is not registered");
   }
   place.slot = landings_.Open(out.frame.tag, out.frame.length, std::move(use));
   return place;
@@ -249,7 +185,10 @@ void RdmaLink::OnAsyncEvent(const Rail* rail, const AsyncEvent& event) {
     case AsyncKind::kCqError:
       return Drain(Internal(path + event.text), /*closed_here=*/false);
     case AsyncKind::kQpError:
-      if (!queues_->Has(event.qp_number)) return;
+      if (!queues_->Has(event.qp_number) &&
+          (local_ == nullptr || !local_->Has(event.qp_number))) {
+        return;
+      }
       return Drain(Internal(path + event.text), /*closed_here=*/false);
     default:
       return;  // the retry budget decides whether the path is lost
@@ -261,7 +200,7 @@ void RdmaLink::Drain(const Status& why, bool closed_here) {
   closed_here_ = closed_here;
   if (why_.ok()) {
     why_ = why;
-    if (!closed_here) REIGEN_WARN("link lost: {}", Message(why));
+    if (!closed_here && !closed_there_) REIGEN_WARN("link lost: {}", Message(why));
   }
   if (side_ != nullptr) {
     // The other end learns at once, and why; it may have been told by its own device.
@@ -285,7 +224,7 @@ void RdmaLink::Drain(const Status& why, bool closed_here) {
 void RdmaLink::Draining(Time now) {
   std::array<WorkCompletion, kPollBatch> batch;
   for (;;) {
-    const StatusOr<size_t> count = queues_->Poll(batch);
+    const StatusOr<size_t> count = PollQueues(batch);
     if (!count.ok()) return End();
     for (size_t i = 0; i < *count; ++i) {
       if (closed_here_) continue;
@@ -294,16 +233,33 @@ void RdmaLink::Draining(Time now) {
     }
     if (*count == 0) break;
   }
-  if (queues_->drained()) return End();
+  if (!closed_here_ && !PushLocal().ok()) return End();
+  if (Drained()) return End();
   if (now < drain_deadline_) return;
   REIGEN_WARN("rdma: queues to {} did not give back what was posted; destroyed", peer_.name);
   End();
+}
+
+bool RdmaLink::Drained() {
+  if (!queues_->drained()) return false;
+  if (local_ == nullptr) return true;
+  // What came before the other end closed counts once it is read back.
+  if (!closed_here_ && !local_->idle()) return false;
+  return local_->drained() || !local_->SetError().ok();
 }
 
 // No queue pair of the link is left after this, so that buffers are their owners'.
 void RdmaLink::End() {
   state_ = State::kEnded;
   queues_.reset();
+  local_.reset();
+  if (closed_there_ && !closed_here_) {
+    if (core_.idle()) {
+      REIGEN_INFO("link closed: {}", Message(why_));
+    } else {
+      REIGEN_WARN("link lost: {}", Message(why_));
+    }
+  }
   landings_.Clear();
   if (closed_here_) {
     core_.Close();

@@ -12,6 +12,7 @@
 #include "runtime/transport/link_core.h"
 #include "runtime/transport/rdma/connector.h"
 #include "runtime/transport/rdma/landings.h"
+#include "runtime/transport/rdma/loopback.h"
 #include "runtime/transport/rdma/queue_set.h"
 #include "runtime/transport/rdma/rdma_context.h"
 #include "runtime/transport/rdma/side_channel.h"
@@ -20,8 +21,10 @@
 namespace reigen::transport::rdma {
 
 // What LinkCore says travels like this: frames and messages up to kEagerBytes on the
-// control queue; a credit with the place where the receive lies; large data as
-// writes to that place, ended by immediate values that name the credit's slot.
+// control queue; a credit with the place where the receive lies; large data, and all from
+// or to a GPU's memory, as writes to that place, ended by immediate values that name the
+// credit's slot. What was written to a GPU is read back, where its memory needs that,
+// before the receive ends (Loopback).
 //
 //   connecting --> ready --peer or path lost--> draining --> ended
 //        \_____________\______ Close() _______/
@@ -29,7 +32,8 @@ namespace reigen::transport::rdma {
 // Draining is the fence (R7): no post ends, and so no buffer goes back to its owner,
 // before every queue pair is in the error state and has given back all that was
 // posted (or was destroyed, after kDrainDeadline). What had come before still counts
-// when it was the other end that closed.
+// when it was the other end that closed. If nothing was under way then, that is how a job
+// ends, and no warning.
 //
 // Threads: one owner.
 class RdmaLink : public Link {
@@ -61,17 +65,25 @@ class RdmaLink : public Link {
   Status OnControl(uint64_t slot, uint32_t bytes);
   Status OnControlFrame(const ControlQueue::Received& received);
   Status OnNotice(uint8_t queue, uint32_t immediate);
+  Status OnLanded(const Frame& frame, std::span<std::byte> into, const Landings::Landed& landed);
+  void OnLocal(const WorkId& id);
   Status OnDataSent(uint8_t queue, uint64_t message);
+  StatusOr<size_t> PollQueues(std::span<WorkCompletion> out);
+  Status Arm();
   Status PushOut();
   Status Push();
+  Status PushLocal();
   Status SendFrame(const OutFrame& out);
   StatusOr<Place> Grant(const OutFrame& out);
   Status WriteData(const OutFrame& out);
 
   void Drain(const Status& why, bool closed_here);
   void Draining(Time now);
+  bool Drained();
   void End();
   bool busy() const;
+  Loopback& local();
+  Owner OwnerOf(std::span<const std::byte> data) const;
 
   RdmaContext& context_;
   const Peer peer_;
@@ -80,10 +92,12 @@ class RdmaLink : public Link {
   std::unique_ptr<Connector> connector_;
   std::unique_ptr<SideChannel> side_;
   std::unique_ptr<QueueSet> queues_;
+  std::unique_ptr<Loopback> local_;  // null until needed
   Landings landings_;
   std::deque<Frame> announcements_;  // of data that is written, to go with control
   Status why_;                       // it ends
   bool closed_here_ = false;
+  bool closed_there_ = false;  // without a reason
   Time drain_deadline_;
   Time spin_until_{};
   bool armed_ = false;

@@ -53,12 +53,12 @@ StatusOr<std::unique_ptr<RdmaTransport>> RdmaTransport::Create(const RdmaOptions
   std::string reason;
   REIGEN_ASSIGN_OR_RETURN(context->rails, OpenRails(*context->verbs, completed.wish, reason));
   REIGEN_RETURN_IF_ERROR(MeasureRoom(*context));
-  std::vector<std::shared_ptr<Device>> devices;
+  std::vector<MemoryRail> rails;
   for (const auto& rail : context->rails) {
     REIGEN_RETURN_IF_ERROR(rail->Watch(context->poller));
-    devices.push_back(rail->shared_device());
+    rails.push_back({rail->choice().device, rail->shared_device()});
   }
-  context->memory = std::make_unique<Memory>(std::move(devices));
+  context->memory = std::make_unique<Memory>(std::move(rails));
   for (const std::string& address : options.bind_addresses) {
     const Status opened = context->reception.Open(kScheme, address, options.ports);
     REIGEN_RETURN_IF_ERROR(Annotate(opened, "links of " + options.name));
@@ -80,8 +80,20 @@ std::vector<std::string> RdmaTransport::addresses() const {
 }
 
 StatusOr<std::unique_ptr<Region>> RdmaTransport::Register(std::span<std::byte> memory) {
-  return context_->memory->Register(
-      memory, context_->options.relaxed_ordering ? Access::kRelaxed : Access::kRemote);
+  return context_->memory->Register(memory, context_->data_access());
+}
+
+StatusOr<std::unique_ptr<Region>> RdmaTransport::RegisterDevice(const DeviceMemory& memory) {
+  return context_->memory->RegisterDevice(memory, context_->data_access());
+}
+
+std::vector<std::string> RdmaTransport::devices() const {
+  std::vector<std::string> names;
+  for (const auto& rail : context_->rails) {
+    const std::string& name = rail->choice().device;
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  return names;
 }
 
 std::unique_ptr<Link> RdmaTransport::Connect(const Peer& peer) {

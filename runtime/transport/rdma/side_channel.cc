@@ -53,6 +53,7 @@ StatusOr<std::optional<SetupMessage>> SideChannel::Receive() {
   }
   if (message) {
     if (const Bye* bye = std::get_if<Bye>(&*message)) {
+      bye_ = true;
       return Unavailable("ended by the peer: " + bye->reason);
     }
     return message;

@@ -29,6 +29,8 @@ class SideChannel {
   Status Send(const SetupMessage& message);
   // The next message, if it is here. A Bye is an error.
   StatusOr<std::optional<SetupMessage>> Receive();
+  // The peer has closed it without a word, and all that it had sent is read.
+  bool closed() const { return ended_ && in_.empty() && !bye_; }
   // Something may have come since Receive() said that nothing had.
   bool readable() const { return readable_; }
 
@@ -45,6 +47,7 @@ class SideChannel {
   bool readable_ = true;
   bool writable_ = true;
   bool ended_ = false;
+  bool bye_ = false;
   std::string in_;
   std::string out_;
 };

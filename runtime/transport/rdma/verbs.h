@@ -69,8 +69,9 @@ class Device {
   // ResourceExhausted: over the limit of locked memory (ENOMEM).
   virtual StatusOr<std::unique_ptr<MemoryRegion>> Register(std::span<std::byte> memory,
                                                            Access access) = 0;
-  // Memory of another device (a GPU), as a dma-buf. Unimplemented: not supported by
-  // this device, kernel or library (EOPNOTSUPP, EPROTONOSUPPORT, ENOSYS).
+  // Memory of another device (a GPU), as a dma-buf, which queue pairs that allow it may
+  // read, too. Unimplemented: not supported by this device, kernel or library; others:
+  // it was refused (DescribeDmabuf in words.h).
   virtual StatusOr<std::unique_ptr<MemoryRegion>> RegisterDmabuf(int fd, uint64_t offset,
                                                                  uint64_t bytes, uint64_t address,
                                                                  Access access) = 0;

@@ -70,7 +70,7 @@ enum class WorkStatus : uint8_t {
 };
 inline constexpr int kWorkStatuses = 24;
 
-enum class Opcode : uint8_t { kSend, kWrite, kWriteWithImm, kReceive, kReceiveWithImm };
+enum class Opcode : uint8_t { kSend, kWrite, kWriteWithImm, kRead, kReceive, kReceiveWithImm };
 
 struct WorkCompletion {
   uint64_t id = 0;
@@ -92,9 +92,9 @@ struct Segment {
 // Every work request is signalled: one completion each.
 struct SendWork {
   uint64_t id = 0;
-  Opcode opcode = Opcode::kSend;  // kSend, kWrite, kWriteWithImm
-  Segment local;                  // bytes 0: none
-  uint64_t remote_address = 0;    // kWrite*
+  Opcode opcode = Opcode::kSend;  // kSend, kWrite, kWriteWithImm, kRead
+  Segment local;                  // bytes 0: none; where a kRead puts what it read
+  uint64_t remote_address = 0;    // kWrite*, kRead
   uint32_t remote_key = 0;
   uint32_t immediate = 0;
   bool inlined = false;  // the bytes are copied while posting; local_key is not used
@@ -109,6 +109,7 @@ struct QpLimits {
   uint32_t send_wrs = 0;
   uint32_t receive_wrs = 0;
   uint32_t inline_bytes = 0;  // asked for; QueuePair::inline_bytes() says what there is
+  bool remote_read = false;   // the peer may read, too, what may be read
 };
 
 // Everything that takes a queue pair to its peer.

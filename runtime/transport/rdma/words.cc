@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <fstream>
 
@@ -82,6 +83,31 @@ Status CheckLockedMemory(const LockedMemory& allowed, uint64_t needed_bytes) {
   if (allowed.unlimited || needed_bytes <= allowed.limit_bytes) return OkStatus();
   return ResourceExhausted("locked memory is limited to " + Bytes(allowed.limit_bytes) +
                            ", RDMA needs about " + Bytes(needed_bytes) + "; " + kHowToRaiseLockedMemory);
+}
+
+Status DescribeDmabuf(int error, uint64_t bytes) {
+  const std::string what = "ibv_reg_dmabuf_mr of " + Bytes(bytes);
+  switch (error) {
+    case EOPNOTSUPP:
+    case EPROTONOSUPPORT:
+    case ENOSYS:
+      return ErrnoStatus(StatusCode::kUnimplemented,
+                         what + ": the device, the kernel (5.12 or newer) or libibverbs takes no "
+                                "dma-bufs", error);
+    case ENOMEM:
+      return ErrnoStatus(StatusCode::kResourceExhausted,
+                         what + ": no room for the mapping in the device or in the GPU's BAR", error);
+    case EINVAL:
+      return ErrnoStatus(StatusCode::kInvalidArgument,
+                         what + ": the GPU's driver or the device does not take this range", error);
+    case EFAULT:
+      return ErrnoStatus(StatusCode::kInvalidArgument,
+                         what + ": the GPU's driver gives the device no addresses for it", error);
+    case EBADF:
+      return ErrnoStatus(StatusCode::kInvalidArgument, what + ": it is no dma-buf", error);
+    default:
+      return ErrnoStatus(StatusCode::kInternal, what, error);
+  }
 }
 
 Status DescribeRegistration(const Status& failed, const LockedMemory& allowed, uint64_t bytes) {

@@ -31,6 +31,11 @@ extern const char kHowToRaiseLockedMemory[];
 // Ok, or ResourceExhausted: what the limit is, what is needed, how to raise it.
 Status CheckLockedMemory(const LockedMemory& allowed, uint64_t needed_bytes);
 
+// A dma-buf that could not be registered, by the error number. Unimplemented: the device,
+// kernel or library cannot (EOPNOTSUPP, EPROTONOSUPPORT, ENOSYS); ResourceExhausted:
+// ENOMEM; InvalidArgument: the dma-buf or the range is not taken (EINVAL, EFAULT, EBADF).
+Status DescribeDmabuf(int error, uint64_t bytes);
+
 // A registration that failed with "out of memory": nearly always the limit.
 Status DescribeRegistration(const Status& failed, const LockedMemory& allowed, uint64_t bytes);
 

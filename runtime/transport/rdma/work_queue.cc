@@ -33,6 +33,10 @@ const char* Name(WorkKind kind) {
       return "a write of data";
     case WorkKind::kDataReceive:
       return "a receive of notices";
+    case WorkKind::kPlacing:
+      return "a write of a short message into a GPU's memory";
+    case WorkKind::kReadBack:
+      return "the read-back of what was written to a GPU's memory";
   }
   return "?";
 }

@@ -14,16 +14,23 @@
 namespace reigen::transport::rdma {
 
 // What a work request was, in its 64-bit id.
-enum class WorkKind : uint8_t { kControlSend, kControlReceive, kDataSend, kDataReceive };
+enum class WorkKind : uint8_t {
+  kControlSend,
+  kControlReceive,
+  kDataSend,
+  kDataReceive,
+  kPlacing,   // by a device to itself, as is
+  kReadBack,  // this
+};
 
 struct WorkId {
   WorkKind kind = WorkKind::kControlSend;
-  uint8_t queue = 0;   // index in the link
-  uint64_t value = 0;  // slot or message; 48 bits
+  uint8_t queue = 0;   // index in the link; of a device with itself, its rail
+  uint64_t value = 0;  // slot, message or job; 48 bits
 
   uint64_t Encode() const;
   static WorkId Decode(uint64_t id);
-  bool is_send() const { return kind == WorkKind::kControlSend || kind == WorkKind::kDataSend; }
+  bool is_local() const { return kind == WorkKind::kPlacing || kind == WorkKind::kReadBack; }
 };
 
 const char* Name(WorkKind kind);  // "a data write"

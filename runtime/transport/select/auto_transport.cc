@@ -84,6 +84,24 @@ StatusOr<std::unique_ptr<Region>> AutoTransport::Register(std::span<std::byte> m
   return tcp;
 }
 
+StatusOr<std::unique_ptr<Region>> AutoTransport::RegisterDevice(const DeviceMemory& memory) {
+  if (rdma_ != nullptr) return rdma_->RegisterDevice(memory);
+  return MakeStatus(StatusCode::kUnimplemented, "no RDMA here: " + Message(rdma_status_));
+}
+
+Status AutoTransport::TakesDeviceMemory(const Peer& peer) const {
+  const LinkChoice choice =
+      ChooseLink(TransportMode::kAuto, rdma_status_, peer.name, peer.addresses);
+  if (choice.rdma) return rdma_->TakesDeviceMemory(peer);
+  if (rdma_status_.ok()) return MakeStatus(StatusCode::kUnimplemented, choice.reason);
+  return MakeStatus(StatusCode::kUnimplemented, "the link to " + peer.name +
+                                                    " goes over TCP: " + Message(rdma_status_));
+}
+
+std::vector<std::string> AutoTransport::devices() const {
+  return rdma_ != nullptr ? rdma_->devices() : std::vector<std::string>();
+}
+
 std::unique_ptr<Link> AutoTransport::Connect(const Peer& peer) {
   connected_ = true;
   const LinkChoice choice =

@@ -47,6 +47,10 @@ class AutoTransport : public Transport {
   const char* name() const override { return rdma_ != nullptr ? "auto" : tcp_->name(); }
   std::vector<std::string> addresses() const override;
   StatusOr<std::unique_ptr<Region>> Register(std::span<std::byte> memory) override;
+  // A GPU's memory is RDMA's affair: a refusal does not end RDMA here.
+  StatusOr<std::unique_ptr<Region>> RegisterDevice(const DeviceMemory& memory) override;
+  Status TakesDeviceMemory(const Peer& peer) const override;
+  std::vector<std::string> devices() const override;
   std::unique_ptr<Link> Connect(const Peer& peer) override;
   size_t EagerBytes() const override;
   int event_fd() const override { return epoll_.get(); }

@@ -1,14 +1,17 @@
 #include "runtime/transport/rdma/fake/fake_fabric.h"
 
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
 #include "runtime/base/check.h"
 #include "runtime/transport/rdma/fake/fake_queues.h"
+#include "runtime/transport/rdma/words.h"
 
 namespace reigen::transport::rdma {
 namespace {
@@ -35,12 +38,13 @@ class FakeRegion final : public MemoryRegion {
     key_ = fabric_.last_key_ += 2;  // local key; the remote one is the next
     fabric_.memory_[key_] = memory;
     ++memory.device->registrations;
-    memory.device->locked_bytes += memory.memory.size();
+    if (memory.gpu == nullptr) memory.device->locked_bytes += memory.memory.size();
   }
   ~FakeRegion() override {
-    const FakeMemory memory = fabric_.memory_.at(key_);
+    const FakeMemory& memory = fabric_.memory_.at(key_);
     --memory.device->registrations;
-    memory.device->locked_bytes -= memory.memory.size();
+    if (memory.gpu == nullptr) memory.device->locked_bytes -= memory.memory.size();
+    if (memory.gpu != nullptr) munmap(memory.gpu, memory.memory.size());
     fabric_.memory_.erase(key_);
   }
   uint32_t local_key() const override { return key_; }
@@ -73,17 +77,27 @@ class FakeDevice final : public Device {
       return ErrnoStatus(StatusCode::kResourceExhausted, "ibv_reg_mr", ENOMEM);
     }
     state_.accesses.push_back(access);
-    return std::unique_ptr<MemoryRegion>(new FakeRegion(&fabric_, {&state_, memory, access}));
+    FakeMemory known;
+    known.device = &state_;
+    known.memory = memory;
+    known.access = access;
+    return std::unique_ptr<MemoryRegion>(new FakeRegion(&fabric_, known));
   }
 
-  StatusOr<std::unique_ptr<MemoryRegion>> RegisterDmabuf(int, uint64_t, uint64_t bytes,
+  StatusOr<std::unique_ptr<MemoryRegion>> RegisterDmabuf(int fd, uint64_t offset, uint64_t bytes,
                                                          uint64_t address,
                                                          Access access) override {
-    if (!state_.dmabuf) {
-      return ErrnoStatus(StatusCode::kUnimplemented, "ibv_reg_dmabuf_mr", EOPNOTSUPP);
-    }
-    const std::span<std::byte> memory(reinterpret_cast<std::byte*>(address), bytes);
-    return std::unique_ptr<MemoryRegion>(new FakeRegion(&fabric_, {&state_, memory, access}));
+    if (!state_.dmabuf) return DescribeDmabuf(EOPNOTSUPP, bytes);
+    if (state_.dmabuf_error != 0) return DescribeDmabuf(state_.dmabuf_error, bytes);
+    void* const gpu = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+                           static_cast<off_t>(offset));
+    if (gpu == MAP_FAILED) return DescribeDmabuf(errno, bytes);
+    FakeMemory memory;
+    memory.device = &state_;
+    memory.memory = {reinterpret_cast<std::byte*>(address), bytes};
+    memory.access = access;
+    memory.gpu = static_cast<std::byte*>(gpu);
+    return std::unique_ptr<MemoryRegion>(new FakeRegion(&fabric_, memory));
   }
 
   StatusOr<std::unique_ptr<CompletionQueue>> CreateCompletionQueue(uint32_t entries) override {
@@ -184,7 +198,7 @@ size_t FakeFabric::registrations() const { return memory_.size(); }
 size_t FakeFabric::queue_pairs() const { return queue_pairs_.size(); }
 
 void FakeFabric::Release() {
-  hold_ = false;
+  hold_ = hold_reads_ = false;
   while (!held_.empty()) {
     Held held = std::move(held_.front());
     held_.pop_front();
@@ -208,10 +222,32 @@ FakeMemory* FakeFabric::Covering(uint32_t key, FakeDeviceState& device, uint64_t
   return &at->second;
 }
 
+// Whatever the device wrote before to the same memory is there after it.
+WorkStatus FakeFabric::Read(FakeQueuePair& from, FakeQueuePair& to, const SendWork& work) {
+  const Segment& local = work.local;
+  const auto address = reinterpret_cast<uint64_t>(local.address);
+  const FakeMemory* into = Covering(local.local_key, from.device_, address, local.bytes);
+  if (into == nullptr) return WorkStatus::kLocalProtection;
+  FakeMemory* memory =
+      Covering(work.remote_key - 1, to.device_, work.remote_address, local.bytes);
+  if (memory == nullptr || memory->gpu == nullptr || !to.limits_.remote_read) {
+    return WorkStatus::kRemoteAccess;
+  }
+  for (const FakeMemory::Late& late : memory->late) {
+    std::copy(late.bytes.begin(), late.bytes.end(), memory->At(late.address));
+  }
+  memory->late.clear();
+  ++to.device_.reads;
+  std::memcpy(into->At(address), memory->At(work.remote_address), local.bytes);
+  return WorkStatus::kSuccess;
+}
+
 void FakeFabric::Execute(FakeQueuePair& from, const SendWork& work) {
   WorkStatus status = WorkStatus::kFlushed;
   if (from.state_ == FakeQueuePair::State::kConnected) {
-    const std::optional<WorkStatus> planned = std::exchange(from.device_.next_send_status, {});
+    std::optional<WorkStatus>& next = work.opcode == Opcode::kRead ? from.device_.next_read_status
+                                                                   : from.device_.next_send_status;
+    const std::optional<WorkStatus> planned = std::exchange(next, {});
     status = planned ? *planned : Deliver(from, work);
   }
   from.CompleteSend(work, status);
@@ -224,18 +260,21 @@ WorkStatus FakeFabric::Deliver(FakeQueuePair& from, const SendWork& work) {
     dropped_ += to == nullptr ? 1 : 0;
     return WorkStatus::kRetryExceeded;
   }
+  if (work.opcode == Opcode::kRead) return Read(from, *to, work);
   const Segment& local = work.local;
-  if (!work.inlined && local.bytes > 0 &&
-      Covering(local.local_key, from.device_, reinterpret_cast<uint64_t>(local.address),
-               local.bytes) == nullptr) {
-    return WorkStatus::kLocalProtection;
+  const std::byte* source = local.address;
+  if (!work.inlined && local.bytes > 0) {
+    const auto address = reinterpret_cast<uint64_t>(local.address);
+    const FakeMemory* memory = Covering(local.local_key, from.device_, address, local.bytes);
+    if (memory == nullptr) return WorkStatus::kLocalProtection;
+    source = memory->At(address);
   }
+  FakeMemory* written = nullptr;
   std::byte* target = nullptr;
   if (work.opcode != Opcode::kSend && local.bytes > 0) {
-    const FakeMemory* memory =
-        Covering(work.remote_key - 1, to->device_, work.remote_address, local.bytes);
-    if (memory == nullptr || memory->access == Access::kLocal) return WorkStatus::kRemoteAccess;
-    target = reinterpret_cast<std::byte*>(work.remote_address);
+    written = Covering(work.remote_key - 1, to->device_, work.remote_address, local.bytes);
+    if (written == nullptr || written->access == Access::kLocal) return WorkStatus::kRemoteAccess;
+    target = written->At(work.remote_address);
   }
   WorkCompletion arrived;
   arrived.bytes = local.bytes;
@@ -254,7 +293,11 @@ WorkStatus FakeFabric::Deliver(FakeQueuePair& from, const SendWork& work) {
       target = const_cast<std::byte*>(receive.local.address);
     }
   }
-  if (local.bytes > 0) std::memcpy(target, local.address, local.bytes);
+  if (written != nullptr && written->gpu != nullptr && to->device_.late) {
+    written->late.push_back({work.remote_address, {source, source + local.bytes}});
+  } else if (local.bytes > 0) {
+    std::memcpy(target, source, local.bytes);
+  }
   if (work.opcode != Opcode::kWrite) to->CompleteReceive(arrived);
   return WorkStatus::kSuccess;
 }

@@ -34,6 +34,9 @@ struct FakeDeviceState {
   Status next_queue_pair_status;
   Status next_connect_status;
   bool dmabuf = false;         // else EOPNOTSUPP
+  int dmabuf_error = 0;        // of RegisterDmabuf, if it is to refuse
+  bool late = false;  // what it writes to memory of a GPU is there once it has read of it
+  std::optional<WorkStatus> next_read_status;
   uint64_t locked_limit = UINT64_MAX;
   bool deaf = false;           // SetError works, but nothing is flushed
 
@@ -45,6 +48,7 @@ struct FakeDeviceState {
   bool open = false;
   std::vector<PathAttributes> paths;  // of every Connect
   std::vector<Access> accesses;       // of every Register
+  size_t reads = 0;                   // of memory of a GPU
 
   UniqueFd completion_event;
   UniqueFd async_event;
@@ -55,14 +59,27 @@ struct FakeDeviceState {
 
 // Memory that a key stands for.
 struct FakeMemory {
+  struct Late {
+    uint64_t address = 0;
+    std::vector<std::byte> bytes;
+  };
+
+  std::byte* At(uint64_t address) const {
+    const auto offset = address - reinterpret_cast<uint64_t>(memory.data());
+    return (gpu != nullptr ? gpu : memory.data()) + offset;
+  }
+
   FakeDeviceState* device = nullptr;
-  std::span<std::byte> memory;
+  std::span<std::byte> memory;  // the addresses that work requests name
   Access access = Access::kLocal;
+  std::byte* gpu = nullptr;  // of a dma-buf: where its bytes are
+  std::vector<Late> late;    // written, and not there yet
 };
 
 // Work is executed when it is posted, or, while `hold` is on, at Release(). A
 // receive that is missing, and a write that a fence should have stopped, are
-// counted and do no harm.
+// counted and do no harm. What stands for a dma-buf is a memfd; the addresses under
+// which it is registered are never touched.
 //
 // Threads: one.
 class FakeFabric {
@@ -80,6 +97,7 @@ class FakeFabric {
   void Mend(const std::string& device) { cut_[device] = false; }
 
   void Hold() { hold_ = true; }
+  void HoldReads() { hold_reads_ = true; }
   void Release();
 
   size_t missing_receives() const { return missing_receives_; }
@@ -101,6 +119,7 @@ class FakeFabric {
 
   void Execute(FakeQueuePair& from, const SendWork& work);
   WorkStatus Deliver(FakeQueuePair& from, const SendWork& work);
+  WorkStatus Read(FakeQueuePair& from, FakeQueuePair& to, const SendWork& work);
   FakeQueuePair* PeerOf(const FakeQueuePair& from);
   FakeMemory* Covering(uint32_t key, FakeDeviceState& device, uint64_t address, uint64_t bytes);
 
@@ -110,6 +129,7 @@ class FakeFabric {
   std::map<std::string, bool> cut_;
   std::deque<Held> held_;
   bool hold_ = false;
+  bool hold_reads_ = false;
   uint32_t last_key_ = 100;
   uint32_t last_queue_pair_ = 10;
   size_t missing_receives_ = 0;

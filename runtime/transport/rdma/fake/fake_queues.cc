@@ -79,7 +79,7 @@ Posted FakeQueuePair::PostSend(std::span<const SendWork> work) {
     ++posted.count;
     if (state_ == State::kError) {
       CompleteSend(each, WorkStatus::kFlushed);
-    } else if (fabric_.hold_) {
+    } else if (fabric_.hold_ || (fabric_.hold_reads_ && each.opcode == Opcode::kRead)) {
       FakeFabric::Held& held = fabric_.held_.emplace_back();
       held.from = this;
       held.work = each;

@@ -77,6 +77,7 @@ StatusOr<std::unique_ptr<RealQueuePair>> RealQueuePair::Create(ibv_pd* pd, ibv_c
     attributes.pkey_index = pkey_index;
     attributes.port_num = port;
     attributes.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
+    if (limits.remote_read) attributes.qp_access_flags |= IBV_ACCESS_REMOTE_READ;
     REIGEN_RETURN_IF_ERROR(pair->Modify(
         attributes, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS, "INIT"));
     return pair;

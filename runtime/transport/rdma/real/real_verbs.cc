@@ -10,6 +10,7 @@
 #include "runtime/base/check.h"
 #include "runtime/transport/rdma/real/queues.h"
 #include "runtime/transport/rdma/real/translate.h"
+#include "runtime/transport/rdma/words.h"
 
 namespace reigen::transport::rdma {
 namespace {
@@ -50,20 +51,19 @@ class RealDevice final : public Device {
 
   StatusOr<std::unique_ptr<MemoryRegion>> Register(std::span<std::byte> memory,
                                                    Access access) override {
-    return Region(ibv_reg_mr(pd_, memory.data(), memory.size(), ToAccessFlags(access)), "ibv_reg_mr",
-                  memory.size());
+    ibv_mr* mr = ibv_reg_mr(pd_, memory.data(), memory.size(), ToAccessFlags(access));
+    if (mr != nullptr) return std::unique_ptr<MemoryRegion>(new RealRegion(mr));
+    const StatusCode code = errno == ENOMEM ? StatusCode::kResourceExhausted : StatusCode::kInternal;
+    return ErrnoStatus(code, "ibv_reg_mr of " + std::to_string(memory.size()) + " bytes");
   }
 
   StatusOr<std::unique_ptr<MemoryRegion>> RegisterDmabuf(int fd, uint64_t offset, uint64_t bytes,
                                                          uint64_t address,
                                                          Access access) override {
-    ibv_mr* mr = ibv_reg_dmabuf_mr(pd_, offset, bytes, address, fd, ToAccessFlags(access));
-    // The kernel's driver, the kernel, the device's part of libibverbs.
-    if (mr == nullptr &&
-        (errno == EOPNOTSUPP || errno == EPROTONOSUPPORT || errno == ENOSYS)) {
-      return ErrnoStatus(StatusCode::kUnimplemented, "ibv_reg_dmabuf_mr");
-    }
-    return Region(mr, "ibv_reg_dmabuf_mr", bytes);
+    ibv_mr* mr = ibv_reg_dmabuf_mr(pd_, offset, bytes, address, fd,
+                                   ToAccessFlags(access) | IBV_ACCESS_REMOTE_READ);
+    if (mr == nullptr) return DescribeDmabuf(errno, bytes);
+    return std::unique_ptr<MemoryRegion>(new RealRegion(mr));
   }
 
   StatusOr<std::unique_ptr<CompletionQueue>> CreateCompletionQueue(uint32_t entries) override {
@@ -108,12 +108,6 @@ class RealDevice final : public Device {
 
  private:
   RealDevice() = default;
-
-  static StatusOr<std::unique_ptr<MemoryRegion>> Region(ibv_mr* mr, const char* call, size_t bytes) {
-    if (mr != nullptr) return std::unique_ptr<MemoryRegion>(new RealRegion(mr));
-    const StatusCode code = errno == ENOMEM ? StatusCode::kResourceExhausted : StatusCode::kInternal;
-    return ErrnoStatus(code, std::string(call) + " of " + std::to_string(bytes) + " bytes");
-  }
 
   ibv_context* context_ = nullptr;
   ibv_pd* pd_ = nullptr;

@@ -139,6 +139,9 @@ WorkCompletion FromWorkCompletion(const ibv_wc& wc) {
     case IBV_WC_RDMA_WRITE:
       completion.opcode = Opcode::kWrite;
       break;
+    case IBV_WC_RDMA_READ:
+      completion.opcode = Opcode::kRead;
+      break;
     default:
       completion.opcode = Opcode::kSend;
       break;
@@ -149,6 +152,7 @@ WorkCompletion FromWorkCompletion(const ibv_wc& wc) {
 ibv_wr_opcode ToOpcode(Opcode opcode) {
   if (opcode == Opcode::kWrite) return IBV_WR_RDMA_WRITE;
   if (opcode == Opcode::kWriteWithImm) return IBV_WR_RDMA_WRITE_WITH_IMM;
+  if (opcode == Opcode::kRead) return IBV_WR_RDMA_READ;
   return IBV_WR_SEND;
 }
 

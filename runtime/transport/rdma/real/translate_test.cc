@@ -43,6 +43,16 @@ TEST(TranslateTest, ACompletionKeepsItsStatusAndVendorCode) {
   EXPECT_EQ(FromWorkCompletion(unknown).status, WorkStatus::kGeneral);
 }
 
+TEST(TranslateTest, EveryOpcodeIsItsOwn) {
+  EXPECT_EQ(ToOpcode(Opcode::kSend), IBV_WR_SEND);
+  EXPECT_EQ(ToOpcode(Opcode::kWrite), IBV_WR_RDMA_WRITE);
+  EXPECT_EQ(ToOpcode(Opcode::kWriteWithImm), IBV_WR_RDMA_WRITE_WITH_IMM);
+  EXPECT_EQ(ToOpcode(Opcode::kRead), IBV_WR_RDMA_READ);
+  ibv_wc wc{};
+  wc.opcode = IBV_WC_RDMA_READ;
+  EXPECT_EQ(FromWorkCompletion(wc).opcode, Opcode::kRead);
+}
+
 TEST(TranslateTest, EveryAsyncEventIsOfAKind) {
   const struct {
     ibv_event_type type;

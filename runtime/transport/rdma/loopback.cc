@@ -1,0 +1,195 @@
+#include "runtime/transport/rdma/loopback.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "runtime/transport/rdma/path.h"
+#include "runtime/transport/rdma/rdma_limits.h"
+#include "runtime/transport/rdma/words.h"
+
+namespace reigen::transport::rdma {
+namespace {
+
+// What a read brings, of which nobody takes notice; a line of its own.
+constexpr size_t kReadBytes = 64;
+constexpr uint64_t kJobMask = (uint64_t{1} << 48) - 1;
+
+}  // namespace
+
+Status Loopback::ReadBack(const Frame& frame, std::span<const std::byte> target, uint8_t rails,
+                          const MemoryUse& use) {
+  const uint64_t id = last_job_ = (last_job_ + 1) & kJobMask;
+  jobs_[id] = {{frame, /*placed=*/false}, use, std::popcount(rails)};
+  const auto last = reinterpret_cast<uint64_t>(&target.back());
+  for (size_t rail = 0; rail < ports_.size(); ++rail) {
+    if ((rails >> rail & 1) == 0) continue;
+    REIGEN_ASSIGN_OR_RETURN(Port* const port, PortOf(rail));
+    port->waiting.push_back({id, last, use->remote_keys[rail], {}});
+  }
+  return OkStatus();
+}
+
+Status Loopback::Place(const Placement& placement, const MemoryUse& use) {
+  const auto rail = static_cast<size_t>(std::countr_zero(use->rails.near));
+  REIGEN_ASSIGN_OR_RETURN(Port* const port, PortOf(rail));
+  const uint64_t id = last_job_ = (last_job_ + 1) & kJobMask;
+  Frame frame;
+  frame.tag = placement.tag;
+  jobs_[id] = {{frame, /*placed=*/true}, use, 2};
+  const auto address = reinterpret_cast<uint64_t>(placement.to.data());
+  const uint32_t key = use->remote_keys[rail];
+  port->waiting.push_back({id, address, key, placement.from});
+  port->waiting.push_back({id, address + placement.to.size() - 1, key, {}});
+  return OkStatus();
+}
+
+Status Loopback::Pump() {
+  for (size_t rail = 0; rail < ports_.size(); ++rail) {
+    if (ports_[rail] == nullptr) continue;
+    Port& port = *ports_[rail];
+    while (!port.waiting.empty() && port.queue.out() < kLoopbackWrs) {
+      const Step step = port.waiting.front();
+      if (!step.bytes.empty() && port.free_slots.empty()) break;
+      port.waiting.pop_front();
+      REIGEN_RETURN_IF_ERROR(Annotate(Post(rail, port, step), path(rail)));
+    }
+  }
+  return OkStatus();
+}
+
+Status Loopback::Post(size_t rail, Port& port, const Step& step) {
+  SendWork work;
+  work.remote_address = step.address;
+  work.remote_key = step.key;
+  if (step.bytes.empty()) {
+    work.id = WorkId{WorkKind::kReadBack, static_cast<uint8_t>(rail), step.job}.Encode();
+    work.opcode = Opcode::kRead;
+    work.local = {port.memory.data() + kLoopbackSlots * kEagerBytes, 1, port.region->local_key()};
+    return port.queue.Send(work);
+  }
+  const size_t slot = port.free_slots.back();
+  port.free_slots.pop_back();
+  port.slots_out.push_back(slot);
+  std::byte* const at = port.memory.data() + slot * kEagerBytes;
+  std::memcpy(at, step.bytes.data(), step.bytes.size());
+  work.id = WorkId{WorkKind::kPlacing, static_cast<uint8_t>(rail), step.job}.Encode();
+  work.opcode = Opcode::kWrite;
+  work.local = {at, static_cast<uint32_t>(step.bytes.size()), port.region->local_key()};
+  return port.queue.Send(work);
+}
+
+StatusOr<Loopback::Port*> Loopback::PortOf(size_t rail) {
+  if (ports_[rail] == nullptr) {
+    auto port = std::make_unique<Port>();
+    REIGEN_RETURN_IF_ERROR(Annotate(Make(rail, *port), path(rail)));
+    ports_[rail] = std::move(port);
+    made_ = true;
+  }
+  return ports_[rail].get();
+}
+
+Status Loopback::Make(size_t rail, Port& port) {
+  const RailChoice& choice = context_.rails[rail]->choice();
+  Device& device = context_.rails[rail]->device();
+  REIGEN_ASSIGN_OR_RETURN(port.completions, device.CreateCompletionQueue(kLoopbackWrs));
+  port.memory.resize(kLoopbackSlots * kEagerBytes + kReadBytes);
+  auto region = device.Register(port.memory, Access::kLocal);
+  if (!region.ok()) {
+    return DescribeRegistration(region.status(), ReadLockedMemory(), port.memory.size());
+  }
+  port.region = std::move(region).value();
+  for (size_t slot = 0; slot < kLoopbackSlots; ++slot) port.free_slots.push_back(slot);
+  QpLimits limits;
+  limits.send_wrs = kLoopbackWrs;
+  limits.receive_wrs = 1;
+  limits.remote_read = true;
+  REIGEN_ASSIGN_OR_RETURN(auto pair, device.CreateQueuePair(port.completions.get(), limits,
+                                                            choice.port.number, choice.pkey_index));
+  const RailAddress self = context_.rails[rail]->address();
+  const RetryPlan retry = PlanRetries(context_.options.retry_budget);
+  PathAttributes path;
+  path.port = choice.port.number;
+  path.pkey_index = choice.pkey_index;
+  path.gid_index = static_cast<uint8_t>(choice.gid.index);
+  path.global = NeedsGlobalRoute(self, self);
+  path.remote_gid = self.gid;
+  path.remote_lid = self.lid;
+  path.remote_qp = pair->number();
+  path.mtu_bytes = self.mtu_bytes;
+  path.service_level = context_.options.service_level;
+  path.traffic_class = context_.options.traffic_class;
+  path.timeout_exponent = retry.timeout_exponent;
+  path.retries = retry.retries;
+  REIGEN_RETURN_IF_ERROR(pair->Connect(path));
+  port.queue = WorkQueue(std::move(pair));
+  return OkStatus();
+}
+
+StatusOr<size_t> Loopback::Poll(std::span<WorkCompletion> out) {
+  size_t count = 0;
+  for (const auto& port : ports_) {
+    if (port == nullptr || count == out.size()) continue;
+    REIGEN_ASSIGN_OR_RETURN(const size_t got, port->completions->Poll(out.subspan(count)));
+    for (size_t i = 0; i < got; ++i) port->queue.OnCompletion();
+    count += got;
+  }
+  return count;
+}
+
+Status Loopback::Arm() {
+  for (const auto& port : ports_) {
+    if (port != nullptr) REIGEN_RETURN_IF_ERROR(port->completions->Arm());
+  }
+  return OkStatus();
+}
+
+std::optional<Loopback::Done> Loopback::OnCompletion(const WorkId& id) {
+  Port& port = *ports_[id.queue];
+  if (id.kind == WorkKind::kPlacing) {  // a queue pair completes in order
+    port.free_slots.push_back(port.slots_out.front());
+    port.slots_out.pop_front();
+  }
+  const auto at = jobs_.find(id.value);
+  if (at == jobs_.end() || --at->second.steps > 0) return std::nullopt;
+  const Done done = at->second.done;
+  jobs_.erase(at);
+  return done;
+}
+
+void Loopback::Abandon() {
+  for (const auto& port : ports_) {
+    if (port != nullptr) port->waiting.clear();
+  }
+  jobs_.clear();
+}
+
+Status Loopback::SetError() {
+  Status status;
+  for (const auto& port : ports_) {
+    if (port == nullptr) continue;
+    const Status each = port->queue.pair().SetError();
+    if (status.ok()) status = each;
+  }
+  return status;
+}
+
+bool Loopback::drained() const {
+  return std::all_of(ports_.begin(), ports_.end(), [](const std::unique_ptr<Port>& port) {
+    return port == nullptr || port->queue.out() == 0;
+  });
+}
+
+bool Loopback::Has(uint32_t qp_number) const {
+  return std::any_of(ports_.begin(), ports_.end(), [&](const std::unique_ptr<Port>& port) {
+    return port != nullptr && port->queue.pair().number() == qp_number;
+  });
+}
+
+std::string Loopback::path(size_t rail) const {
+  const RailAddress address = context_.rails[rail]->address();
+  return context_.options.name + " (" + address.device + " " + ToString(address.gid) +
+         ") to itself";
+}
+
+}  // namespace reigen::transport::rdma
