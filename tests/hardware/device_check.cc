@@ -221,7 +221,7 @@ class DeviceCheck {
   std::string RunCommand(DataType dtype, ReduceOp op, size_t inputs, bool received, size_t count) {
     constexpr size_t kItems = 20;
     Case reduction = {.dtype = dtype, .op = op, .inputs = {}, .received = {}, .prescale = 1.0,
-                      .postscale = 1.0, .divisor = op == ReduceOp::kAverage ? inputs + 1 : 1};
+                      .postscale = 1.0, .divisor = op == ReduceOp::kAverage ? inputs + 1 : 1, .hosts = 1};
     if (IsFloat(dtype)) {
       reduction.prescale = 0.75;
       reduction.postscale = 1.25;

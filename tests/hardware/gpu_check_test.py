@@ -32,7 +32,11 @@ class GpuCheckTest(unittest.TestCase):
         # What they say of a processor's speed means nothing.
         for what in ("pack 200 tensors", "unpack 200 tensors", "reduce 4 of float32"):
             self.assertIn(rows.get(what), ("pass", "below"), output)
+        for what in ("commands", "packing on the GPU", "commands on host memory",
+                     "memory of another process"):
+            self.assertEqual(rows.get(what), "pass", output)
         self.assertIn("dma-buf export", rows)
+        self.assertIn("a command of 64 KiB", rows)
 
     def test_all_parts_with_an_installed_prefix(self):
         code, rows, output = gpu_check(["--prebuilt", PREFIX], FAKE)
@@ -40,10 +44,10 @@ class GpuCheckTest(unittest.TestCase):
             self.skipTest("built without nvcc")
         self.assertEqual(code, 0, output)
         self.check_kernels(rows, output)
-        for ranks in (2, 4):
+        for job in ("2 ranks", "4 ranks", "2 ranks, by the CPU", "2 hosts of 2 ranks"):
             for what in ("every dtype and op", "a group of 300", "strided"):
-                self.assertEqual(rows.get("%d ranks: %s" % (ranks, what)), "pass", output)
-            self.assertEqual(rows.get("%d ranks: both together" % ranks), "note", output)
+                self.assertEqual(rows.get("%s: %s" % (job, what)), "pass", output)
+            self.assertEqual(rows.get("%s: both together" % job), "note", output)
         self.assertIn("digits_torch.py on the GPU", rows)
 
     if os.environ.get("REIGEN_TEST_LONG"):

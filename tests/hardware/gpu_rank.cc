@@ -1,13 +1,11 @@
 // One rank of a job whose tensors are on the GPU, which all ranks of the host share: are
 // the results right, and do all-reduces run beside computing? A part of gpu_check.
 //
-//   reigenrun -np 2 gpu_rank [--quick]
+//   reigenrun -np 2 gpu_rank [--as "2 ranks"] [--quick]
 //
-// Rank 0 prints the rows.
+// Rank 0 prints the rows, which begin with that text.
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -17,20 +15,15 @@
 #include "client/cuda/kernel_image.h"
 #include "client/cuda/kernels.h"
 #include "tests/hardware/gpu.h"
+#include "tests/hardware/rank.h"
 #include "tests/hardware/reference.h"
 
 namespace reigen::hardware {
 namespace {
 
-constexpr double kWaitSeconds = 120;
-
-void Ok(reigen_status status) {
-  if (status != REIGEN_OK) Die(reigen_last_error());
-}
-
 class Rank {
  public:
-  explicit Rank(bool quick) : rank_(reigen_rank()), size_(reigen_size()), quick_(quick) {
+  Rank(const std::string& label, bool quick) : label_(label), quick_(quick) {
     // The image has what a compute-bound trainer would run.
     const std::span<const std::byte> image = sdk::cuda::KernelImage();
     if (!image.empty()) {
@@ -44,57 +37,29 @@ class Rank {
     CheckGroup();
     CheckStrided();
     if (kernels_ != nullptr) MeasureOverlap();
+    job_.Leave();
     return right_ ? 0 : 1;
   }
 
  private:
   void Show(bool right, const std::string& what, const std::string& value) {
     right_ = right_ && right;
-    if (rank_ == 0 || !right) {
-      Row(right ? "pass" : "FAIL", std::to_string(size_) + " ranks: " + what, value);
-    }
+    if (job_.rank() == 0 || !right) Row(right ? "pass" : "FAIL", label_ + ": " + what, value);
   }
 
-  reigen_tensor Tensor(CuAddress memory, DataType dtype, const int64_t* shape, int32_t dims,
-                       const char* name) const {
-    reigen_tensor tensor = {};
-    tensor.struct_size = sizeof tensor;
-    tensor.name = name;
-    tensor.input = reinterpret_cast<const void*>(memory);
-    tensor.output = reinterpret_cast<void*>(memory);
-    tensor.dtype = static_cast<int32_t>(dtype);
-    tensor.ndim = dims;
-    tensor.shape = shape;
-    tensor.device_kind = REIGEN_CUDA;
-    tensor.device = 0;
-    tensor.stream = reinterpret_cast<uintptr_t>(gpu_.stream());
-    return tensor;
-  }
-  static reigen_handle Start(const char* name, std::span<const reigen_tensor> tensors, ReduceOp op) {
-    const reigen_allreduce_options options = {.struct_size = sizeof options,
-                                              .op = static_cast<int32_t>(op), .process_set = 0,
-                                              .prescale = 1.0, .postscale = 1.0};
-    reigen_handle handle = 0;
-    Ok(reigen_allreduce_async(name, tensors.data(), tensors.size(), &options, &handle));
-    return handle;
-  }
-  static void Finish(reigen_handle handle) {
-    Ok(reigen_wait(handle, kWaitSeconds));
-    Ok(reigen_release(handle));
-  }
   // What all ranks have, each from its number.
   Case CaseOf(DataType dtype, ReduceOp op, size_t count, uint64_t seed) const {
     Case reduction = {.dtype = dtype, .op = op, .inputs = {}, .received = {}, .prescale = 1.0,
-                      .postscale = 1.0, .divisor = 1};
-    if (op == ReduceOp::kAverage) reduction.divisor = static_cast<uint64_t>(size_);
-    for (int rank = 0; rank < size_; ++rank) {
+                      .postscale = 1.0, .divisor = 1, .hosts = reigen_cross_size()};
+    if (op == ReduceOp::kAverage) reduction.divisor = static_cast<uint64_t>(job_.size());
+    for (int rank = 0; rank < job_.size(); ++rank) {
       reduction.inputs.push_back(
           RandomElements(dtype, count, seed * 100 + static_cast<uint64_t>(rank)));
     }
     return reduction;
   }
   const Bytes& Mine(const Case& reduction) const {
-    return reduction.inputs[static_cast<size_t>(rank_)];
+    return reduction.inputs[static_cast<size_t>(job_.rank())];
   }
 
   void CheckResults() {
@@ -108,8 +73,8 @@ class Rank {
         if (dtype == DataType::kBool && op == ReduceOp::kAverage) continue;
         const Case reduction = CaseOf(dtype, op, static_cast<size_t>(count), 1);
         const Memory memory(gpu_, Mine(reduction));
-        const reigen_tensor tensor = Tensor(memory.address(), dtype, &count, 1, "x");
-        Finish(Start(nullptr, {&tensor, 1}, op));
+        const reigen_tensor tensor = job_.Tensor(memory.address(), dtype, &count, 1, "x");
+        job_.Finish(job_.Start(nullptr, {&tensor, 1}, op));
         const std::string here =
             Compare(reduction, gpu_.Download(memory.address(), Mine(reduction).size()),
                     static_cast<size_t>(count));
@@ -137,10 +102,10 @@ class Rank {
       cases.push_back(CaseOf(DataType::kFloat32, ReduceOp::kAverage,
                              static_cast<size_t>(counts[i]), i + 2));
       memory.push_back(std::make_unique<Memory>(gpu_, Mine(cases[i])));
-      tensors.push_back(Tensor(memory[i]->address(), DataType::kFloat32, &counts[i], 1,
+      tensors.push_back(job_.Tensor(memory[i]->address(), DataType::kFloat32, &counts[i], 1,
                                names[i].c_str()));
     }
-    Finish(Start("group", tensors, ReduceOp::kAverage));
+    job_.Finish(job_.Start("group", tensors, ReduceOp::kAverage));
     std::string wrong;
     for (size_t i = 0; i < kTensors && wrong.empty(); ++i) {
       wrong = Compare(cases[i], gpu_.Download(memory[i]->address(), Mine(cases[i]).size()),
@@ -155,24 +120,12 @@ class Rank {
     constexpr int64_t kStrides[2] = {4, 2000};
     const Case reduction = CaseOf(DataType::kFloat32, ReduceOp::kSum, 500 * 333, 1000);
     const Memory memory(gpu_, Mine(reduction));
-    reigen_tensor tensor = Tensor(memory.address(), DataType::kFloat32, kShape, 2, "t");
+    reigen_tensor tensor = job_.Tensor(memory.address(), DataType::kFloat32, kShape, 2, "t");
     tensor.input_strides = tensor.output_strides = kStrides;
-    Finish(Start(nullptr, {&tensor, 1}, ReduceOp::kSum));
+    job_.Finish(job_.Start(nullptr, {&tensor, 1}, ReduceOp::kSum));
     const std::string wrong = Compare(
         reduction, gpu_.Download(memory.address(), Mine(reduction).size()), 500 * 333);
     Show(wrong.empty(), "strided", wrong.empty() ? "500 x 333, by columns" : wrong);
-  }
-
-  void Barrier() const {
-    reigen_handle handle = 0;
-    Ok(reigen_barrier_async(0, &handle));
-    Finish(handle);
-  }
-  double SecondsOf(const std::function<void()>& work) const {
-    Barrier();
-    const auto begin = std::chrono::steady_clock::now();
-    work();
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
 
   // Kernels on the trainer's stream, and all-reduces of other memory that another stream
@@ -186,7 +139,7 @@ class Rank {
     CuStream ready = nullptr;
     gpu_.Check("cuStreamCreate",
                gpu_.api().stream_create(&ready, sdk::cuda::kCuStreamNonBlocking, 0));
-    reigen_tensor tensor = Tensor(gradients.address(), DataType::kFloat32, &count, 1, "grad");
+    reigen_tensor tensor = job_.Tensor(gradients.address(), DataType::kFloat32, &count, 1, "grad");
     tensor.stream = reinterpret_cast<uintptr_t>(ready);
     sdk::cuda::ReduceBatch batch = {};
     batch.item_count = 1;
@@ -203,33 +156,33 @@ class Rank {
       }
     };
     const auto reduce = [&] {
-      Finish(Start(nullptr, {&tensor, 1}, ReduceOp::kSum));
+      job_.Finish(job_.Start(nullptr, {&tensor, 1}, ReduceOp::kSum));
       gpu_.Wait(ready);  // for the result
     };
     reduce();
-    const double reduce_seconds = SecondsOf(reduce);
+    const double reduce_seconds = job_.SecondsOf(reduce);
     // As much computing as the all-reduce takes.
-    const double one_seconds = SecondsOf([&] { compute(10); gpu_.Wait(); }) / 10;
+    const double one_seconds = job_.SecondsOf([&] { compute(10); gpu_.Wait(); }) / 10;
     const int launches =
         std::clamp(static_cast<int>(reduce_seconds / one_seconds), 1, quick_ ? 3 : 100000);
-    const double compute_seconds = SecondsOf([&] { compute(launches); gpu_.Wait(); });
-    const double both_seconds = SecondsOf([&] {
+    const double compute_seconds = job_.SecondsOf([&] { compute(launches); gpu_.Wait(); });
+    const double both_seconds = job_.SecondsOf([&] {
       compute(launches);
       reduce();
       gpu_.Wait();
     });
-    if (rank_ != 0) return;
+    if (job_.rank() != 0) return;
     char text[160];
     std::snprintf(text, sizeof text,
                   "%.2f ms; compute alone %.2f, all-reduce of %zu MiB alone %.2f", 1e3 * both_seconds,
                   1e3 * compute_seconds, bytes >> 20, 1e3 * reduce_seconds);
-    Row("note", std::to_string(size_) + " ranks: both together", text);
+    Row("note", label_ + ": both together", text);
   }
 
-  const int rank_;
-  const int size_;
+  const std::string label_;
   const bool quick_;
-  const Gpu gpu_;
+  const JobRank job_;
+  const Gpu& gpu_ = job_.gpu();
   std::unique_ptr<sdk::cuda::Kernels> kernels_;
   bool right_ = true;
 };
@@ -238,8 +191,18 @@ class Rank {
 }  // namespace reigen::hardware
 
 int main(int argc, char** argv) {
-  reigen::hardware::Ok(reigen_init());
-  const int code = reigen::hardware::Rank(argc > 1 && std::string(argv[1]) == "--quick").Run();
-  reigen::hardware::Ok(reigen_shutdown());
-  return code;
+  std::string label = "ranks";
+  bool quick = false;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument == "--quick") {
+      quick = true;
+    } else if (argument == "--as" && i + 1 < argc) {
+      label = argv[++i];
+    } else {
+      std::fprintf(stderr, "usage: gpu_rank [--as TEXT] [--quick]\n");
+      return 2;
+    }
+  }
+  return reigen::hardware::Rank(label, quick).Run();
 }

@@ -98,7 +98,7 @@ Bytes AnyBits(size_t bytes, uint64_t seed) {
 std::string CheckOne(const Gpu& gpu, const sdk::cuda::Kernels& kernels, DataType dtype,
                      ReduceOp op, size_t inputs, bool received, size_t count) {
   Case reduction = {.dtype = dtype, .op = op, .inputs = {}, .received = {}, .prescale = 1.0,
-                    .postscale = 1.0, .divisor = op == ReduceOp::kAverage ? inputs + 1 : 1};
+                    .postscale = 1.0, .divisor = op == ReduceOp::kAverage ? inputs + 1 : 1, .hosts = 1};
   if (IsFloat(dtype)) {
     reduction.prescale = 0.75;
     reduction.postscale = 1.25;

@@ -106,14 +106,16 @@ std::string CompareFloat(const Case& reduction, const Bytes& got, size_t i) {
   expected *= scale;
   magnitude *= std::abs(scale);
   const double operands = static_cast<double>(reduction.inputs.size()) + 4;
+  const double roundings = reduction.hosts > 1 ? reduction.hosts + 1 : 0;
   double allowed = 0;
   switch (reduction.dtype) {
     case DataType::kFloat16:
       allowed = std::ldexp(std::abs(expected), -11) + std::ldexp(1, -25) +
-                operands * std::ldexp(magnitude, -23);
+                operands * std::ldexp(magnitude, -23) + roundings * std::ldexp(magnitude, -11);
       break;
     case DataType::kBFloat16:
-      allowed = std::ldexp(std::abs(expected), -8) + operands * std::ldexp(magnitude, -23);
+      allowed = std::ldexp(std::abs(expected), -8) + operands * std::ldexp(magnitude, -23) +
+                roundings * std::ldexp(magnitude, -8);
       break;
     case DataType::kFloat32: allowed = operands * std::ldexp(magnitude, -23); break;
     default: allowed = operands * std::ldexp(magnitude, -52);

@@ -21,6 +21,7 @@ struct Case {
   double prescale = 1.0;
   double postscale = 1.0;
   uint64_t divisor = 1;
+  int hosts = 1;  // partial sums of halves are rounded between them
 };
 
 // Random elements of moderate size.

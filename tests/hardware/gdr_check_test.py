@@ -1,0 +1,81 @@
+"""gdr_check itself works, as far as one machine goes: over the fake driver, on the installed
+tree, with two names of this machine for two hosts, whose links are TCP."""
+import importlib.machinery
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PREFIX = os.path.join(TREE, ".bazel/prefix")
+FAKE = os.path.join(TREE, ".bazel/bin/client/cuda/testing")
+SCRIPT = os.path.join(TREE, "tests/hardware/gdr_check")
+HOSTS = ["--hosts", "localhost,127.0.0.1"]
+
+
+def load_script():
+    loader = importlib.machinery.SourceFileLoader("gdr_check", SCRIPT)
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("gdr_check", loader))
+    writes_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    loader.exec_module(module)
+    sys.dont_write_bytecode = writes_bytecode
+    return module
+
+
+def gdr_check(arguments):
+    """(exit status, [(result, what, value)], output)"""
+    done = subprocess.run([SCRIPT] + arguments, env=dict(os.environ, LD_LIBRARY_PATH=FAKE), text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=480, check=False)
+    table = done.stdout.split("\ngdr_check, ")[-1].splitlines()[1:]
+    rows = [re.match(r"(\w+) +(.*?)  +(.*)$", line) for line in table]
+    return done.returncode, [row.groups() for row in rows if row], done.stdout
+
+
+class GdrCheckTest(unittest.TestCase):
+    def test_mistakes_in_the_command_line_are_named(self):
+        for arguments, text in (
+                (HOSTS, "--prebuilt"),
+                (["--prebuilt", PREFIX], "--hosts"),
+                (["--prebuilt", PREFIX, "--hosts", "a"], "needs two hosts"),
+                (["--prebuilt", PREFIX, "--hosts", "a:2,b:2"], "without :SLOTS"),
+                (["--prebuilt", TREE + "/tests"] + HOSTS, "no bin/reigenrun"),
+                (["--prebuilt", PREFIX, "--transport", "ib"] + HOSTS, "invalid choice")):
+            code, _, output = gdr_check(arguments)
+            self.assertEqual(code, 2, output)
+            self.assertIn(text, output)
+
+    def test_the_parts_that_need_one_machine_make_a_table(self):
+        _, rows, output = gdr_check(["--prebuilt", PREFIX, "--transport", "tcp", "--quick"] + HOSTS)
+        if "no kernels were built in" in output:
+            self.skipTest("built without nvcc")
+        for host in HOSTS[1].split(","):
+            self.assertTrue(any(row[:2] == ("note", "doctor " + host) for row in rows), output)
+        self.assertTrue(any(row[1].startswith("direct") for row in rows), output)
+        self.assertTrue(any(row[:2] == ("skip", "ib_write_bw --use_cuda") for row in rows), output)
+
+    def test_the_rate_of_ib_write_bw_is_read_and_remote_commands_are_quoted(self):
+        script = load_script()
+        output = (" #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n"
+                  " 8388608    29400            0.00               393.31             0.005861\n"
+                  "-----\n")
+        self.assertAlmostEqual(script.perftest_rate(output), 393.31 / 8)
+        self.assertEqual(script.perftest_rate("Couldn't listen to port 18591\n"), 0)
+        with tempfile.TemporaryDirectory() as folder:
+            os.makedirs(folder + "/bin")
+            with open(folder + "/bin/reigenrun", "w") as program:
+                os.fchmod(program.fileno(), 0o755)
+            options = script.parse_arguments(["--prebuilt", folder, "--hosts", "a,b"])
+            self.assertEqual(script.on_host(options, "b", ["x", "y z"]),
+                             ["ssh", "-o", "BatchMode=yes", "b", "x 'y z'"])
+            options = script.parse_arguments(["--prebuilt", folder, "--hosts", "a,b", "--rsh",
+                                              "ip netns exec {host} {command}"])
+            self.assertEqual(script.on_host(options, "b", ["x", "y z"]),
+                             ["ip", "netns", "exec", "b", "x", "y z"])
+        self.assertEqual(script.on_host(options, "localhost", ["x"]), ["x"])
+
+
+if __name__ == "__main__":
+    unittest.main()
