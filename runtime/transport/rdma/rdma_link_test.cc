@@ -3,114 +3,20 @@
 // Method: two hosts over the fake verbs, with one fault each.
 #include <gtest/gtest.h>
 
+#include <spdlog/sinks/ostream_sink.h>
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
+#include <functional>
 #include <memory>
+#include <sstream>
 #include <string>
 
-#include "runtime/transport/rdma/testing/rdma_pair.h"
+#include "runtime/transport/rdma/testing/rdma_link_fixture.h"
 #include "runtime/transport/rdma/words.h"
 
 namespace reigen::transport::rdma {
 namespace {
-
-Tag MakeTag(uint64_t sequence) {
-  return {.collective = {.epoch = 1, .sequence = sequence, .stream = 0}};
-}
-
-class RdmaLinkTest : public testing::Test {
- protected:
-  void Make(int channels = 2, int devices = 1) {
-    pair_ = std::make_unique<FakeRdmaPair>(channels, devices, devices);
-    memory_[0].assign(kBytes, std::byte{1});
-    memory_[1].assign(kBytes, std::byte{0});
-    for (int host : {0, 1}) {
-      regions_[host] = std::move(pair_->transport(host).Register(memory_[host])).value();
-    }
-  }
-  void Connect() {
-    for (int host : {0, 1}) {
-      links_[host] = pair_->transport(host).Connect(pair_->peer(1 - host));
-    }
-  }
-  // A small message has passed each way.
-  void ConnectAndUse() {
-    Make();
-    Connect();
-    Exchange();
-  }
-  void Exchange() {
-    for (int host : {0, 1}) {
-      ASSERT_TRUE(links_[host]->PostSend(In(host).first(8), MakeTag(next_), next_).ok());
-      ASSERT_TRUE(links_[1 - host]->PostRecv(In(1 - host).last(8), MakeTag(next_), next_ + 1).ok());
-      next_ += 2;
-    }
-    StepUntil([&] { return ended_[0].size() >= 2 && ended_[1].size() >= 2; });
-    for (int host : {0, 1}) {
-      for (const auto& [cookie, result] : ended_[host]) EXPECT_EQ(result, OpResult::kOk);
-      ended_[host].clear();
-    }
-  }
-  std::span<std::byte> In(int host) { return memory_[host]; }
-
-  void PostLarge(uint64_t id, size_t bytes = kBytes) {
-    ASSERT_TRUE(links_[1]->PostRecv(In(1).first(bytes), MakeTag(id), id).ok());
-    ASSERT_TRUE(links_[0]->PostSend(In(0).first(bytes), MakeTag(id), id).ok());
-  }
-
-  bool StepUntil(const std::function<bool()>& done, int steps = 3000) {
-    for (int i = 0; i < steps; ++i) {
-      for (int host : {0, 1}) Poll(host);
-      if (done()) return true;
-      pair_->Step();
-    }
-    return false;
-  }
-  void Poll(int host) {
-    Completion out[16];
-    while (links_[host] != nullptr) {
-      const size_t count = links_[host]->Poll(out);
-      for (size_t i = 0; i < count; ++i) {
-        EXPECT_TRUE(ended_[host].emplace(out[i].cookie, out[i].result).second) << "ended twice";
-      }
-      if (count == 0) return;
-    }
-  }
-  // Both ends lose the link; every post is back.
-  void ExpectLost(uint64_t id) {
-    ASSERT_TRUE(StepUntil([&] { return ended_[0].contains(id) && ended_[1].contains(id); }));
-    EXPECT_EQ(ended_[1].at(id), OpResult::kLinkLost);
-    for (int host : {0, 1}) EXPECT_FALSE(links_[host]->error().ok());
-  }
-  void ExpectText(int host, const std::vector<std::string>& parts) {
-    const std::string text = links_[host]->error().ToString();
-    for (const std::string& part : parts) {
-      EXPECT_NE(text.find(part), std::string::npos) << "no '" << part << "' in: " << text;
-    }
-  }
-  // The next job works.
-  void ExpectNewLinkWorks() {
-    for (int host : {0, 1}) links_[host].reset();
-    for (int host : {0, 1}) ended_[host].clear();
-    Connect();
-    Exchange();
-    for (int host : {0, 1}) EXPECT_TRUE(links_[host]->error().ok());
-  }
-  FakeDeviceState& device(const std::string& name) { return pair_->fabric().device(name); }
-
-  void TearDown() override {
-    for (int host : {0, 1}) links_[host].reset();
-    for (int host : {0, 1}) regions_[host].reset();
-    pair_.reset();
-  }
-
-  static constexpr size_t kBytes = 1 << 20;
-  std::vector<std::byte> memory_[2];
-  std::unique_ptr<FakeRdmaPair> pair_;
-  std::unique_ptr<Region> regions_[2];
-  std::unique_ptr<Link> links_[2];
-  std::map<uint64_t, OpResult> ended_[2];
-  uint64_t next_ = 1000;
-};
 
 TEST_F(RdmaLinkTest, EveryBadStatusEndsTheLinkAtBothEndsWithItsName) {
   for (int i = 1; i < kWorkStatuses; ++i) {
@@ -267,6 +173,38 @@ TEST_F(RdmaLinkTest, ALateReceiveIsServedThoughItsSenderHasAsked) {
   EXPECT_EQ(ended_[1].at(1), OpResult::kOk);
   EXPECT_EQ(memory_[0], memory_[1]);
   Exchange();
+}
+
+// What the log says while `run` runs.
+std::string LogOf(const std::function<void()>& run) {
+  std::ostringstream out;
+  const auto before = spdlog::default_logger();
+  spdlog::set_default_logger(std::make_shared<spdlog::logger>(
+      "test", std::make_shared<spdlog::sinks::ostream_sink_st>(out)));
+  run();
+  spdlog::set_default_logger(before);
+  return out.str();
+}
+
+// At the end of a job it is the rule; the coordinator says when a peer was lost.
+TEST_F(RdmaLinkTest, OnlyALinkWithSomethingUnderWayIsLostWhenThePeerCloses) {
+  for (const bool under_way : {false, true}) {
+    ConnectAndUse();
+    if (under_way) {
+      ASSERT_TRUE(links_[1]->PostRecv(In(1), MakeTag(1), 1).ok());
+      for (int i = 0; i < 5; ++i) pair_->Step();
+    }
+    const std::string log = LogOf([&] {
+      links_[0].reset();
+      StepUntil([&] { return !links_[1]->error().ok(); });
+      StepUntil([&] { return device("fake10").queue_pairs == 0; });
+    });
+    EXPECT_EQ(log.find("link lost") != std::string::npos, under_way) << log;
+    EXPECT_EQ(log.find("link closed") != std::string::npos, !under_way) << log;
+    ExpectText(1, {"closed by the peer", "anna", "bert"});
+    TearDown();
+    for (auto& ended : ended_) ended.clear();
+  }
 }
 
 // C45

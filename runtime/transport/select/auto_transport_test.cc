@@ -4,10 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
+
 #include "runtime/transport/conformance/conformance.h"
 #include "runtime/transport/conformance/wait.h"
 #include "runtime/transport/rdma/fake/fake_fabric.h"
 #include "runtime/transport/rdma/rdma_transport.h"
+#include "runtime/transport/rdma/testing/fake_gpu_memory.h"
 #include "runtime/transport/tcp/tcp_transport.h"
 
 namespace reigen::transport {
@@ -136,6 +139,45 @@ TEST(AutoTransportTest, MemoryThatCannotBeLockedMakesItTcp) {
   EXPECT_EQ(why[0].code(), StatusCode::kResourceExhausted);
   ASSERT_EQ(transport->addresses().size(), 1u);
   EXPECT_EQ(transport->addresses()[0].substr(0, 4), "tcp:");
+}
+
+TEST(AutoTransportTest, LinksOverRdmaTakeMemoryOfAGpuOthersSayWhyNot) {
+  for (const bool there : {true, false}) {
+    AutoFabric pair(true, there);
+    pair.fabric().device("fake1").dmabuf = true;
+    Transport& here = pair.transport(0);
+    EXPECT_EQ(here.devices(), std::vector<std::string>{"fake1"});
+    const Status takes = here.TakesDeviceMemory(pair.peer(1));
+    EXPECT_EQ(takes.code(), there ? StatusCode::kOk : StatusCode::kUnimplemented);
+    if (!there) {
+      EXPECT_NE(takes.ToString().find("there is no RDMA at that end"), std::string::npos);
+    }
+    const rdma::FakeGpuMemory gpu(10000);
+    EXPECT_TRUE(here.RegisterDevice(gpu.device()).ok());
+    // A refusal is no reason to give up RDMA.
+    pair.fabric().device("fake1").dmabuf_error = EINVAL;
+    EXPECT_EQ(here.RegisterDevice(gpu.device()).status().code(), StatusCode::kInvalidArgument);
+    EXPECT_STREQ(here.name(), "auto");
+  }
+}
+
+TEST(AutoTransportTest, WithoutRdmaNoMemoryOfAGpuIsTaken) {
+  rdma::FakeFabric fabric;
+  fabric.AddDevice(0, "fake", "10.0.0.1").locked_limit = 64 << 10;
+  const auto transport = std::move(Select(TransportMode::kAuto, 0, fabric)).value();
+  std::vector<std::byte> scratch(1 << 20);
+  const auto region = transport->Register(scratch);
+  ASSERT_STREQ(transport->name(), "tcp");
+  const rdma::FakeGpuMemory gpu(10000);
+  const Status registered = transport->RegisterDevice(gpu.device()).status();
+  const Status takes = transport->TakesDeviceMemory({1, "bert", {"rdma:10.0.0.2:4000"}});
+  for (const Status& status : {registered, takes}) {
+    EXPECT_EQ(status.code(), StatusCode::kUnimplemented);
+    EXPECT_NE(status.ToString().find("ibv_reg_mr"), std::string::npos) << status.ToString();
+  }
+  EXPECT_TRUE(transport->devices().empty());
+  const auto tcp = std::move(Select(TransportMode::kTcp, 0, fabric)).value();
+  EXPECT_EQ(tcp->RegisterDevice(gpu.device()).status().code(), StatusCode::kUnimplemented);
 }
 
 }  // namespace

@@ -293,6 +293,7 @@ WorkStatus FakeFabric::Deliver(FakeQueuePair& from, const SendWork& work) {
       target = const_cast<std::byte*>(receive.local.address);
     }
   }
+  if (written != nullptr && &to->device_ != &from.device_) from.device_.wrote_bytes += local.bytes;
   if (written != nullptr && written->gpu != nullptr && to->device_.late) {
     written->late.push_back({work.remote_address, {source, source + local.bytes}});
   } else if (local.bytes > 0) {

@@ -49,6 +49,7 @@ struct FakeDeviceState {
   std::vector<PathAttributes> paths;  // of every Connect
   std::vector<Access> accesses;       // of every Register
   size_t reads = 0;                   // of memory of a GPU
+  uint64_t wrote_bytes = 0;           // to other devices
 
   UniqueFd completion_event;
   UniqueFd async_event;
