@@ -3,13 +3,8 @@
 // Method: two hosts over the fake verbs, with one fault each.
 #include <gtest/gtest.h>
 
-#include <spdlog/sinks/ostream_sink.h>
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
-#include <functional>
 #include <memory>
-#include <sstream>
 #include <string>
 
 #include "runtime/transport/rdma/testing/rdma_link_fixture.h"
@@ -175,17 +170,6 @@ TEST_F(RdmaLinkTest, ALateReceiveIsServedThoughItsSenderHasAsked) {
   Exchange();
 }
 
-// What the log says while `run` runs.
-std::string LogOf(const std::function<void()>& run) {
-  std::ostringstream out;
-  const auto before = spdlog::default_logger();
-  spdlog::set_default_logger(std::make_shared<spdlog::logger>(
-      "test", std::make_shared<spdlog::sinks::ostream_sink_st>(out)));
-  run();
-  spdlog::set_default_logger(before);
-  return out.str();
-}
-
 // At the end of a job it is the rule; the coordinator says when a peer was lost.
 TEST_F(RdmaLinkTest, OnlyALinkWithSomethingUnderWayIsLostWhenThePeerCloses) {
   for (const bool under_way : {false, true}) {
@@ -194,11 +178,11 @@ TEST_F(RdmaLinkTest, OnlyALinkWithSomethingUnderWayIsLostWhenThePeerCloses) {
       ASSERT_TRUE(links_[1]->PostRecv(In(1), MakeTag(1), 1).ok());
       for (int i = 0; i < 5; ++i) pair_->Step();
     }
-    const std::string log = LogOf([&] {
-      links_[0].reset();
-      StepUntil([&] { return !links_[1]->error().ok(); });
-      StepUntil([&] { return device("fake10").queue_pairs == 0; });
-    });
+    testing::internal::CaptureStdout();  // where the log goes in a test
+    links_[0].reset();
+    StepUntil([&] { return !links_[1]->error().ok(); });
+    StepUntil([&] { return device("fake10").queue_pairs == 0; });
+    const std::string log = testing::internal::GetCapturedStdout();
     EXPECT_EQ(log.find("link lost") != std::string::npos, under_way) << log;
     EXPECT_EQ(log.find("link closed") != std::string::npos, !under_way) << log;
     ExpectText(1, {"closed by the peer", "anna", "bert"});
