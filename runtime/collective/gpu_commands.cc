@@ -105,7 +105,6 @@ GpuItem ItemOf(const BucketTensor& tensor, const Piece& piece, uint64_t dtype_by
                const std::byte* in, std::byte* out) {
   const uint64_t at = piece.first * dtype_bytes;
   GpuItem item{.count = piece.count};
-  if (out != nullptr) item.outputs.push_back(out);  // first: scratch is what others copy from
   if (kind == Kind::kDeliverFinal) {
     item.inputs = {in};
   } else if (kind != Kind::kDeliverWire) {
@@ -117,6 +116,7 @@ GpuItem ItemOf(const BucketTensor& tensor, const Piece& piece, uint64_t dtype_by
       if (!IsCopy(kind) || output + at != item.inputs.front()) item.outputs.push_back(output + at);
     }
   }
+  if (out != nullptr) item.outputs.push_back(out);
   return item;
 }
 

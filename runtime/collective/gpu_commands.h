@@ -16,11 +16,11 @@ namespace reigen::collective {
 //   task             kind    received  inputs    outputs      types: received -> out
 //   kLoadSum         reduce            ranks'    out                          wire
 //   kAddLocal        reduce  out       ranks'    out          wire         -> wire
-//   kAddLocalFinal   reduce  in        ranks'    out, ranks'  wire         -> dtype, finished
+//   kAddLocalFinal   reduce  in        ranks'    ranks', out  wire         -> dtype, finished
 //   kCombine         reduce  in        right     out          all three wire, no scale
 //   kDeliverWire     reduce  in                  ranks'       wire         -> dtype, finished
 //   kReduceInPlace   reduce            ranks'    ranks'                       dtype, finished
-//   kLoadRoot        copy              root's    out, ranks'
+//   kLoadRoot        copy              root's    ranks', out
 //   kBroadcastInPlace copy             root's    ranks'
 //   kDeliverFinal    copy              in        ranks'
 //
@@ -29,6 +29,7 @@ namespace reigen::collective {
 // the rest are copied from the first, by commands behind those.
 //
 // In place: an output may be an input of the same item, never of another.
+// Scratch is the last output: it may be far from the GPU, and others be copied from the first.
 class GpuCommands {
  public:
   // Both outlive it.

@@ -65,8 +65,11 @@ bool TwoTypes(const Bucket& bucket) {
 
 // Where partial sums have another type, they and the final values lie side by side.
 uint64_t SegmentElements(const Bucket& bucket) {
-  return bucket.segment_bytes /
-         (ElementBytes(bucket.dtype) + (TwoTypes(bucket) ? ElementBytes(bucket.wire) : 0));
+  constexpr uint64_t kMultiple = 64;  // so that segments begin where vectors of elements do
+  const uint64_t elements =
+      bucket.segment_bytes /
+      (ElementBytes(bucket.dtype) + (TwoTypes(bucket) ? ElementBytes(bucket.wire) : 0));
+  return elements < kMultiple ? elements : elements / kMultiple * kMultiple;
 }
 
 Status CheckPlan(const Bucket& bucket, const Scratch& scratch, Gpus* gpus) {
