@@ -100,9 +100,8 @@ class Device : public std::enable_shared_from_this<Device> {
   // Keeps memory of a failed operation if the device may still touch it.
   void KeepIfTouched(std::shared_ptr<void> memory);
 
-  // Memory of the GPU at a 2 MiB boundary, `bytes` rounded up to a multiple of that: an
-  // allocation of its own, so that a handle is of it alone. ResourceExhausted: the GPU has
-  // no more.
+  // Memory of the GPU, `bytes` rounded up to a multiple of 2 MiB: an allocation of its own,
+  // so that a handle is of it alone. ResourceExhausted: the GPU has no more.
   Result Allocate(size_t bytes, std::unique_ptr<DeviceRange>* out);
   // For OpenIpc in another process.
   Result ExportIpc(const DeviceRange& range, std::array<uint8_t, kCuIpcHandleBytes>* handle);

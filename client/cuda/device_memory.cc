@@ -11,8 +11,10 @@
 namespace reigen::sdk::cuda {
 namespace {
 
-// The driver puts multiples of it at multiples of it, in allocations of their own.
+// Smaller allocations share one of this size; multiples of it are alone.
 constexpr size_t kGranule = size_t{2} << 20;
+// What RDMA devices pin.
+constexpr size_t kGpuPage = size_t{64} << 10;
 
 }  // namespace
 
@@ -42,10 +44,10 @@ void Device::FindFacts() {
 
 Result Device::AllocateAligned(size_t bytes, CuAddress* address) {
   REIGEN_SDK_RETURN_IF_ERROR(Check("cuMemAlloc", api_.allocate(address, bytes)));
-  if (*address % kGranule == 0) return Ok();
+  if (*address % kGpuPage == 0) return Ok();
   api_.free(*address);
   return Fail(REIGEN_UNAVAILABLE, "CUDA device " + std::to_string(ordinal_) +
-                                      ": cuMemAlloc: no memory at a 2 MiB boundary");
+                                      ": cuMemAlloc: no memory at a page's begin");
 }
 
 Result Device::Allocate(size_t bytes, std::unique_ptr<DeviceRange>* out) {
