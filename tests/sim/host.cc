@@ -15,7 +15,8 @@ std::unique_ptr<worker::Network> MakeNetwork(const Scenario& scenario, int numbe
   std::unique_ptr<transport::Transport> transport;
   if (scenario.hosts() > 1) transport = fake->AddHost(number, name);
   auto network =
-      worker::Network::Make(number, scenario.scratch_bytes, std::move(transport), executor);
+      worker::Network::Make(number, scenario.scratch_bytes, std::move(transport), executor,
+                            /*gpus=*/nullptr);
   REIGEN_CHECK(network.ok());
   return std::move(network).value();
 }

@@ -22,8 +22,10 @@ constexpr char kCoordinator[] = "coordinator/reigen-coordinator";
 constexpr char kWorker[] = "worker/reigen-worker";
 constexpr char kTrainer[] = "tests/worker/trainer_script";
 
-launch::JobOptions MakeJobOptions() {
+launch::JobOptions MakeJobOptions(const TestJob::Options& job) {
   launch::JobOptions options;
+  options.set_gpu_direct(job.gpu_direct);
+  options.set_timeout_scale(job.timeout_scale);
   options.set_fusion_threshold_bytes(64 << 20);
   options.set_stall_warning_seconds(60);
   options.set_wire_precision("auto");
@@ -72,7 +74,7 @@ void TestJob::StartCoordinator() {
   start.set_incarnation(1);
   start.add_listen_addresses("127.0.0.1");
   start.set_folder(RuntimeFolderPath(folder_, "j-c"));
-  *start.mutable_options() = MakeJobOptions();
+  *start.mutable_options() = MakeJobOptions(options_);
   for (int host = 0; host < options_.hosts; ++host) {
     launch::HostSlots& slots = *start.add_hosts();
     slots.set_host(host);
@@ -119,7 +121,7 @@ void TestJob::StartGuard(int host) {
   }
   start.set_size(options_.hosts * options_.slots);
   start.set_hosts(options_.hosts);
-  *start.mutable_options() = MakeJobOptions();
+  *start.mutable_options() = MakeJobOptions(options_);
   for (const std::string& address : addresses_) start.add_coordinator_addresses(address);
   start.set_loopback_only(true);
   start.add_argv(std::filesystem::absolute(kTrainer));

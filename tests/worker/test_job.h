@@ -26,6 +26,8 @@ class TestJob {
     int hosts = 1;
     int slots = 2;
     std::vector<std::string> argv;  // of a trainer; the first is a mode of trainer_script
+    std::string gpu_direct = "off";
+    double timeout_scale = 1;
   };
   struct Outcome {
     bool ended = false;  // the coordinator and all guards, in time

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/worker/gpu_script.h"
 #include "worker/session/scripted_trainer.h"
 
 namespace reigen::worker {
@@ -190,7 +191,10 @@ int RunMode(const std::string& name) {
   };
   const auto mode = modes.find(name);
   const char* socket = std::getenv("REIGEN_SOCKET");
-  if (mode == modes.end() || socket == nullptr) return 2;
+  if (socket == nullptr) return 2;
+  const int code = RunGpuMode(name, NumberOf("REIGEN_RANK"), NumberOf("REIGEN_SIZE"), socket);
+  if (code >= 0) return code;
+  if (mode == modes.end()) return 2;
   ScriptedTrainer trainer(seconds(20));
   return mode->second(trainer, Self{NumberOf("REIGEN_RANK"), NumberOf("REIGEN_SIZE"), socket});
 }

@@ -51,7 +51,12 @@ struct Send { control::WorkerMessage message; };
 struct BeginEpoch { control::EpochBegin epoch; };
 struct RefuseInit { int local = 0; std::string reason; };
 // `done` is to be set by the caller: it leads to BucketEnded.
-struct StartBucket { collective::Bucket bucket; };
+// Tensor i of the bucket is tensor tensors[i] of instances[i].
+struct StartBucket {
+  collective::Bucket bucket;
+  std::vector<InstancePtr> instances;
+  std::vector<uint32_t> tensors;
+};
 struct Complete {
   int local = 0;
   uint64_t request = 0;

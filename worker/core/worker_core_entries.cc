@@ -140,8 +140,9 @@ void WorkerCore::OnPlan(const control::Plan& plan) {
     TensorsDone(checked->instances);
     return;
   }
-  running_.emplace(checked->bucket.id, std::move(checked->instances));
-  actions_.push_back(StartBucket{std::move(checked->bucket)});
+  running_.emplace(checked->bucket.id, checked->instances);
+  actions_.push_back(StartBucket{std::move(checked->bucket), std::move(checked->instances),
+                                 std::move(checked->tensors)});
 }
 
 void WorkerCore::OnFail(const control::Fail& fail) {

@@ -5,6 +5,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/base/check.h"
+#include "runtime/collective/scratch.h"
+#include "runtime/gpudirect/distance.h"
+#include "runtime/probe/facts.h"
+#include "runtime/probe/pci_place.h"
+
 namespace reigen::worker {
 namespace {
 
@@ -33,7 +39,8 @@ Scratch::~Scratch() {
 
 StatusOr<std::unique_ptr<Network>> Network::Make(int host, uint64_t scratch_bytes,
                                                  std::unique_ptr<transport::Transport> transport,
-                                                 collective::WorkExecutor* executor) {
+                                                 collective::WorkExecutor* executor,
+                                                 collective::Gpus* gpus) {
   Scratch scratch;
   std::unique_ptr<transport::Region> region;
   if (transport != nullptr) {
@@ -43,7 +50,7 @@ StatusOr<std::unique_ptr<Network>> Network::Make(int host, uint64_t scratch_byte
   std::unique_ptr<Network> network(
       new Network(host, std::move(scratch), std::move(transport), std::move(region)));
   network->engine_ = collective::MakeEngine(
-      {.scratch = network->scratch_.memory()},
+      {.scratch = network->scratch_.memory(), .gpus = gpus},
       [n = network.get()](int peer) { return n->LinkTo(peer); }, executor);
   return network;
 }
@@ -62,10 +69,11 @@ Network::~Network() {
   while (engine_->posts_out() > 0 && Now() < deadline) Progress(Now());
   engine_.reset();
   links_.clear();
+  device_regions_.clear();  // R7: nothing reads or writes them any more
 }
 
 Status Network::BeginEpoch(const control::EpochBegin& begin) {
-  if (engine_->unfinished() > 0) return Internal("buckets of the last epoch have not ended");
+  if (!idle()) return Internal("buckets of the last epoch have not ended");
   peers_.clear();
   std::vector<int> ring;
   for (const control::HostInfo& info : begin.hosts()) {
@@ -76,11 +84,15 @@ Status Network::BeginEpoch(const control::EpochBegin& begin) {
         .addresses = {info.link_addresses().begin(), info.link_addresses().end()}};
   }
   if (std::exchange(stream_open_, false)) engine_->CloseStream(kStream);
+  window_bytes_ = 0;
   if (ring.size() < 2) return OkStatus();
   if (transport_ == nullptr) return FailedPrecondition("this host has no network for links");
   REIGEN_RETURN_IF_ERROR(engine_->OpenStream(kStream, begin.max_segment_bytes(),
                                              static_cast<int>(begin.max_channels())));
   stream_open_ = true;
+  const size_t segment =
+      collective::Scratch::Rounded(begin.max_segment_bytes()) + collective::Scratch::kAlign;
+  window_bytes_ = 2 * size_t{begin.max_channels()} * segment;
   const auto self = static_cast<size_t>(std::find(ring.begin(), ring.end(), host_) - ring.begin());
   LinkTo(ring[(self + 1) % ring.size()]);
   LinkTo(ring[(self + ring.size() - 1) % ring.size()]);
@@ -108,6 +120,48 @@ std::vector<std::string> Network::link_addresses() const {
 
 std::optional<Time> Network::NextDeadline() const {
   return transport_ == nullptr ? std::nullopt : transport_->NextDeadline();
+}
+
+// --- memory of GPUs -----------------------------------------------------------------------
+
+Status Network::LinksTakeDeviceMemory() const {
+  for (const auto& [host, peer] : peers_) {
+    if (host == host_) continue;
+    REIGEN_RETURN_IF_ERROR(transport_->TakesDeviceMemory(peer));
+  }
+  return OkStatus();
+}
+
+std::vector<NicFacts> Network::NicsFor(const std::string& bus_id) const {
+  std::vector<NicFacts> nics;
+  const probe::PciDevice gpu = probe::ReadPciDevice("", bus_id);
+  for (const std::string& name : transport_->devices()) {
+    const probe::PciDevice nic = probe::ReadPciDevice("", probe::RdmaBusId("", name));
+    nics.push_back({.name = name,
+                    .distance = DistanceOf(gpu.place, nic.place),
+                    .iommu_translates = gpu.iommu_group_type.starts_with("DMA") ||
+                                        nic.iommu_group_type.starts_with("DMA"),
+                    .separate_groups =
+                        !gpu.iommu_group.empty() && gpu.iommu_group != nic.iommu_group});
+  }
+  return nics;
+}
+
+Status Network::RegisterDevice(const transport::DeviceMemory& memory) {
+  REIGEN_ASSIGN_OR_RETURN(auto region, transport_->RegisterDevice(memory));
+  device_regions_.push_back(std::move(region));
+  return OkStatus();
+}
+
+Status Network::RegisterHost(std::span<std::byte> memory) {
+  REIGEN_ASSIGN_OR_RETURN(auto region, transport_->Register(memory));
+  device_regions_.push_back(std::move(region));
+  return OkStatus();
+}
+
+void Network::ReleaseDeviceMemory() {
+  REIGEN_CHECK(device_regions_.empty() || idle(), "links are fenced first");
+  device_regions_.clear();
 }
 
 std::vector<LostLink> Network::TakeLostLinks() {

@@ -17,7 +17,10 @@
 #include "runtime/base/status.h"
 #include "runtime/collective/engine.h"
 #include "runtime/collective/executor.h"
+#include "runtime/collective/gpus.h"
 #include "runtime/transport/link.h"
+#include "worker/gpu/device_network.h"
+#include "worker/gpu/scratch_choice.h"
 
 namespace reigen::worker {
 
@@ -47,18 +50,31 @@ struct LostLink {
 // Order:   links stay over epochs; ring neighbours are connected when an epoch begins,
 //          others at first use.
 // Errors:  a link that failed is told once by TakeLostLinks.
-class Network {
+class Network : public DeviceNetwork {
  public:
-  // `transport` is null in a job of one host. `executor` must outlive this.
+  // `transport` is null in a job of one host. `executor` and `gpus`, which may be null,
+  // must outlive this.
   static StatusOr<std::unique_ptr<Network>> Make(int host, uint64_t scratch_bytes,
                                                  std::unique_ptr<transport::Transport> transport,
-                                                 collective::WorkExecutor* executor);
+                                                 collective::WorkExecutor* executor,
+                                                 collective::Gpus* gpus);
   // Cancels what runs, closes the links and waits until they gave back all memory.
-  ~Network();
+  // Requires: no command of the GPUs is out.
+  ~Network() override;
 
   Status BeginEpoch(const control::EpochBegin& begin);
 
   collective::Engine& engine() { return *engine_; }
+  // Of the epoch's stream; 0: one host.
+  uint64_t window_bytes() const { return window_bytes_; }
+  // No bucket runs and links have given back all memory.
+  bool idle() const { return engine_->unfinished() == 0 && engine_->posts_out() == 0; }
+
+  Status LinksTakeDeviceMemory() const override;
+  std::vector<NicFacts> NicsFor(const std::string& bus_id) const override;
+  Status RegisterDevice(const transport::DeviceMemory& memory) override;
+  Status RegisterHost(std::span<std::byte> memory) override;
+  void ReleaseDeviceMemory() override;
 
   // Moves transport and engine on. Never blocks.
   void Progress(Time now);
@@ -85,10 +101,12 @@ class Network {
   Scratch scratch_;
   std::unique_ptr<transport::Transport> transport_;
   std::unique_ptr<transport::Region> region_;
+  std::vector<std::unique_ptr<transport::Region>> device_regions_;
   std::map<int, transport::Peer> peers_;  // of the epoch
   std::map<int, LinkState> links_;
   std::unique_ptr<collective::Engine> engine_;
   bool stream_open_ = false;
+  uint64_t window_bytes_ = 0;
 };
 
 }  // namespace reigen::worker

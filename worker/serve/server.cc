@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "runtime/base/log.h"
+#include "worker/serve/tcp_options.h"
 
 namespace reigen::worker {
 namespace {
@@ -53,6 +54,8 @@ Server::~Server() {
   (void)eventfd_write(stop_reaching_.get(), 1);
   if (reaching_.joinable()) reaching_.join();
   link_.reset();
+  if (network_ != nullptr) network_->engine().CancelAll(Aborted("the worker ends"));
+  if (gpus_ != nullptr) gpus_->EndAll(Aborted("the worker ends"));
   network_.reset();  // no bucket uses a session's memory after this
   sessions_.reset();
   if (guard_gone_ || PipeIsBroken(options_.heartbeat_fd)) {
@@ -75,11 +78,30 @@ Status Server::SetUp() {
                                      trainers_->Descends(pid, ranks_[local]);
                             }},
       loop_.get(), executor_.get(), static_cast<SessionHandler*>(this));
+  SetUpGpus();
   REIGEN_RETURN_IF_ERROR(sessions_->Listen(options_.folder + "/worker.sock"));
   REIGEN_RETURN_IF_ERROR(
       loop_->Add(reached_.fd(), EPOLLIN, [this](uint32_t) { OnReached(); }));
   StartReaching();
   return OkStatus();
+}
+
+void Server::SetUpGpus() {
+  const launch::JobOptions& job = options_.start.options();
+  const bool require = job.gpu_direct() == "require";
+  gpu_scratch_ = std::make_unique<GpuScratch>(
+      GpuScratch::Options{.ranks = ranks_, .require = require}, sessions_.get(), executor_.get());
+  GpuPool::Options options{.ranks = ranks_};
+  options.warn_after = Scaled(options.warn_after, job);
+  options.answer_limit = Scaled(options.answer_limit, job);
+  gpus_ = std::make_unique<GpuPool>(std::move(options), sessions_.get(), gpu_scratch_.get());
+  gate_ = std::make_unique<Gate>(
+      Gate::Options{.wait_limit = Scaled(Gate::Options().wait_limit, job), .require = require},
+      gpus_.get(), [this](collective::Bucket bucket) {
+        network_->engine().Start(std::move(bucket));
+        bucket_started_ = true;
+      });
+  if (job.gpu_direct() == "auto" || require) sessions_->TakeDevices(gpus_.get());
 }
 
 void Server::StartReaching() {
@@ -109,6 +131,8 @@ int Server::Run() {
 
 void Server::Turn() {
   const Time now = Now();
+  sessions_->TakeDones();
+  gpus_->Progress(now);
   if (network_ != nullptr) network_->Progress(now);
   more_requests_ = sessions_->TakeRequests();
   OnTimers(now);
@@ -116,7 +140,10 @@ void Server::Turn() {
   if (!core_.quiet()) next_beat_ = std::min(next_beat_, busy_beat_);
   if (core_.wants_flush() && link_ != nullptr && link_->idle()) Apply(core_.Step(Flush{}, now));
   sessions_->Publish();
-  if (network_ == nullptr || network_->engine().unfinished() == 0) sessions_->FreeRetired();
+  if (network_ == nullptr || (network_->idle() && gate_->waiting() == 0)) {
+    gpus_->FreeEnded();
+    sessions_->FreeRetired();
+  }
   if (phase_ == Phase::kEnding) ContinueEnding(now);
 }
 
@@ -128,19 +155,15 @@ void Server::Settle(Time now) {
         events_.push_back(LinkFailed{lost.peer, std::move(lost.reason)});
       }
     }
-    if (events_.empty()) return;
-    bool started = false;
+    gate_->Step(now);
+    if (events_.empty() && !bucket_started_) return;
     while (!events_.empty()) {
       Event event = std::move(events_.front());
       events_.pop_front();
-      std::vector<Action> actions = core_.Step(std::move(event), now);
-      started |= std::any_of(actions.begin(), actions.end(), [](const Action& action) {
-        return std::holds_alternative<StartBucket>(action);
-      });
-      Apply(std::move(actions));
+      Apply(core_.Step(std::move(event), now));
     }
     SendFinishedOnce();
-    if (started) network_->engine().Progress(now);
+    if (std::exchange(bucket_started_, false)) network_->engine().Progress(now);
   }
 }
 
@@ -155,6 +178,8 @@ std::optional<Time> Server::NextDeadline() const {
   if (coordinator_lost_at_.has_value()) next = std::min(next, *coordinator_lost_at_);
   for (const auto& [local, gone] : gone_) next = std::min(next, gone.report_at);
   if (phase_ == Phase::kEnding) next = std::min(next, next_kill_);
+  if (const auto deadline = gpus_->NextDeadline()) next = std::min(next, *deadline);
+  if (const auto deadline = gate_->NextDeadline()) next = std::min(next, *deadline);
   if (network_ != nullptr) {
     if (const auto deadline = network_->NextDeadline()) next = std::min(next, *deadline);
   }

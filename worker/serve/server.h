@@ -20,6 +20,9 @@
 #include "worker/coordinator_link/reach.h"
 #include "worker/core/worker_core.h"
 #include "worker/event_loop.h"
+#include "worker/gpu/gate.h"
+#include "worker/gpu/gpu_pool.h"
+#include "worker/gpu/gpu_scratch.h"
 #include "worker/serve/network.h"
 #include "worker/session/sessions.h"
 #include "worker/spawn/trainers.h"
@@ -59,6 +62,7 @@ class Server : private SessionHandler {
 
   // --- server.cc: set-up and loop
   Status SetUp();
+  void SetUpGpus();
   void StartReaching();
   void Turn();
   void Settle(Time now);
@@ -103,6 +107,9 @@ class Server : private SessionHandler {
 
   std::unique_ptr<EventLoop> loop_;
   std::unique_ptr<collective::WorkExecutor> executor_;
+  std::unique_ptr<GpuScratch> gpu_scratch_;
+  std::unique_ptr<GpuPool> gpus_;
+  std::unique_ptr<Gate> gate_;  // of the buckets
   std::unique_ptr<Network> network_;
   std::unique_ptr<Sessions> sessions_;
   std::unique_ptr<CoordinatorLink> link_;
@@ -126,6 +133,7 @@ class Server : private SessionHandler {
   std::vector<int> pidfds_;          // per local rank; -1: ended
   bool finished_sent_ = false;
   bool more_requests_ = false;
+  bool bucket_started_ = false;  // since the engine last moved on
   Time ending_since_{};
   Time next_kill_{};
 };

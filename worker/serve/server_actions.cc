@@ -12,6 +12,8 @@ namespace {
 // the guard, which names them.
 constexpr Duration kKillLimit = seconds(4);
 constexpr Duration kKillAgain = milliseconds(50);
+// GPUs' commands that are not done by then are given up.
+constexpr Duration kCancelLimit = seconds(1);
 // For what was sent last to get out.
 constexpr Duration kFarewellLimit = seconds(1);
 
@@ -28,7 +30,9 @@ void Server::Do(Send& action) {
 }
 
 void Server::Do(BeginEpoch& action) {
-  if (const Status status = network_->BeginEpoch(action.epoch); !status.ok()) {
+  Status status = gate_->waiting() > 0 ? Internal("buckets of the last epoch have not ended")
+                                       : network_->BeginEpoch(action.epoch);
+  if (!status.ok()) {
     control::WorkerMessage message;
     message.mutable_plan_failed()->set_epoch(action.epoch.epoch());
     message.mutable_plan_failed()->set_reason("host " + options_.start.host().name() +
@@ -36,8 +40,11 @@ void Server::Do(BeginEpoch& action) {
     link_->Send(std::move(message));
     return;  // the coordinator ends the job
   }
+  gpus_->BeginEpoch();
+  gpu_scratch_->BeginEpoch(network_.get(), network_->window_bytes());
   const launch::GuardStart& start = options_.start;
   local::EpochBegun begun;
+  begun.device_scratch_bytes = gpu_scratch_->bytes();
   begun.epoch = action.epoch.epoch();
   begun.local_size = static_cast<int32_t>(ranks_.size());
   for (const control::HostInfo& host : action.epoch.hosts()) begun.size += host.ranks_size();
@@ -57,7 +64,8 @@ void Server::Do(StartBucket& action) {
   action.bucket.done = [this, id = action.bucket.id](const Status& status) {
     events_.push_back(BucketEnded{id, status});
   };
-  network_->engine().Start(std::move(action.bucket));
+  gate_->Push(std::move(action.bucket), std::move(action.instances), std::move(action.tensors),
+              Now());
 }
 
 void Server::Do(Complete& action) {
@@ -75,6 +83,8 @@ void Server::Do(EndJob& action) {
   coordinator_lost_at_.reset();
   sessions_->Publish();  // trainers see why before the signal comes
   if (network_ != nullptr) network_->engine().CancelAll(Aborted("the job has ended"));
+  gate_->CancelAll(Aborted("the job has ended"));
+  gpus_->EndBy(Now() + kCancelLimit);
   if (trainers_ != nullptr) trainers_->TerminateAll();
 }
 

@@ -54,7 +54,7 @@ Status Server::OpenNetwork(const Reached& reached) {
   }
   REIGEN_ASSIGN_OR_RETURN(
       network_, Network::Make(start.host().host(), start.options().scratch_bytes(),
-                              std::move(transport), executor_.get()));
+                              std::move(transport), executor_.get(), gpus_.get()));
   link_addresses_ = network_->link_addresses();
   if (network_->event_fd() >= 0) {
     // Each turn moves the network on.

@@ -38,6 +38,26 @@ void ScriptedTrainer::Send(const void* packet, size_t bytes) {
   (void)send(socket_.get(), packet, bytes, MSG_NOSIGNAL);
 }
 
+void ScriptedTrainer::SendWithFd(const void* packet, size_t bytes, int fd) {
+  iovec part{const_cast<void*>(packet), bytes};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  cmsghdr* head = CMSG_FIRSTHDR(&message);
+  head->cmsg_level = SOL_SOCKET;
+  head->cmsg_type = SCM_RIGHTS;
+  head->cmsg_len = CMSG_LEN(sizeof fd);
+  std::memcpy(CMSG_DATA(head), &fd, sizeof fd);
+  (void)sendmsg(socket_.get(), &message, MSG_NOSIGNAL);
+}
+
+void ScriptedTrainer::WakeWorker() {
+  if (header_->worker_sleeping.exchange(0) != 0) eventfd_write(wake_.get(), 1);
+}
+
 void ScriptedTrainer::Hello(int rank) {
   local::Hello hello;
   hello.rank = rank;
@@ -48,10 +68,21 @@ void ScriptedTrainer::Hello(int rank) {
 std::optional<local::PacketKind> ScriptedTrainer::Receive() {
   const Time deadline = Now() + limit_;
   pollfd ready{socket_.get(), POLLIN, 0};
-  while (poll(&ready, 1, idle_ ? 0 : 10) == 0) {
+  while (pending_.empty() && poll(&ready, 1, idle_ ? 0 : 10) == 0) {
     if (Now() > deadline) return std::nullopt;
     if (idle_) idle_();
   }
+  if (!pending_.empty()) {
+    packet_ = std::move(pending_.front());
+    pending_.pop_front();
+    return packet<local::Packet>().kind;
+  }
+  const auto kind = ReceiveOne();
+  return kind == local::PacketKind{} ? Receive() : kind;
+}
+
+// Kind 0: it was on_packet_'s.
+std::optional<local::PacketKind> ScriptedTrainer::ReceiveOne() {
   packet_.assign(sizeof(local::Refused), std::byte{0});
   iovec part{packet_.data(), packet_.size()};
   alignas(cmsghdr) char control[CMSG_SPACE(3 * sizeof(int))];
@@ -62,30 +93,37 @@ std::optional<local::PacketKind> ScriptedTrainer::Receive() {
   message.msg_controllen = sizeof control;
   const ssize_t received = recvmsg(socket_.get(), &message, MSG_CMSG_CLOEXEC);
   if (received < static_cast<ssize_t>(sizeof(local::Packet))) return std::nullopt;
-  std::vector<int> fds;
+  std::vector<UniqueFd> fds;
   if (const cmsghdr* head = CMSG_FIRSTHDR(&message); head != nullptr) {
-    fds.resize((head->cmsg_len - CMSG_LEN(0)) / sizeof(int));
-    std::memcpy(fds.data(), CMSG_DATA(head), fds.size() * sizeof(int));
+    std::vector<int> numbers((head->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+    std::memcpy(numbers.data(), CMSG_DATA(head), numbers.size() * sizeof(int));
+    for (int fd : numbers) fds.emplace_back(fd);
   }
   const auto kind = packet<local::Packet>().kind;
+  if (on_packet_ && on_packet_(kind, fds)) return local::PacketKind{};
   if (kind == local::PacketKind::kWelcome && !MapWelcome(fds)) return std::nullopt;
-  if (kind != local::PacketKind::kWelcome) {
-    for (int fd : fds) close(fd);
-  }
   return kind;
 }
 
-bool ScriptedTrainer::MapWelcome(const std::vector<int>& fds) {
+void ScriptedTrainer::TakePackets() {
+  pollfd ready{socket_.get(), POLLIN, 0};
+  char byte = 0;  // a closed socket is Receive()'s to see
+  while (poll(&ready, 1, 0) > 0 && recv(socket_.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0) {
+    const auto kind = ReceiveOne();
+    if (kind && *kind != local::PacketKind{}) pending_.push_back(packet_);
+  }
+}
+
+bool ScriptedTrainer::MapWelcome(std::vector<UniqueFd>& fds) {
   if (fds.size() != 3) return false;
   arena_bytes_ = packet<local::Welcome>().arena_bytes;
-  const auto map = [](int fd, size_t bytes) {
-    void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    close(fd);
+  const auto map = [](const UniqueFd& fd, size_t bytes) {
+    void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
     return at == MAP_FAILED ? nullptr : static_cast<std::byte*>(at);
   };
   queues_ = map(fds[0], local::QueuesBytes());
   arena_ = map(fds[1], arena_bytes_);
-  wake_.Reset(fds[2]);
+  wake_ = std::move(fds[2]);
   header_ = reinterpret_cast<local::QueueHeader*>(queues_);
   return queues_ != nullptr && arena_ != nullptr;
 }
@@ -107,7 +145,7 @@ void ScriptedTrainer::Submit(std::span<const local::Slot> slots) {
   uint32_t head = header_->submission_head.load();
   for (const local::Slot& slot : slots) queue[head++ % local::kSubmissionSlots] = slot;
   header_->submission_head.store(head);
-  if (header_->worker_sleeping.exchange(0) != 0) eventfd_write(wake_.get(), 1);
+  WakeWorker();
 }
 
 void ScriptedTrainer::DefineName(uint32_t id, const std::string& name) {
@@ -127,18 +165,24 @@ void ScriptedTrainer::DefineName(uint32_t id, const std::string& name) {
 
 uint64_t ScriptedTrainer::Allreduce(uint32_t name, DataType dtype, uint64_t count,
                                     uint64_t offset, ReduceOp op) {
+  local::TensorSlot tensor;
+  tensor.dtype = static_cast<uint8_t>(dtype);
+  tensor.count = count;
+  tensor.offset = offset;
+  return Allreduce(name, op, local::kHostDevice, tensor);
+}
+
+uint64_t ScriptedTrainer::Allreduce(uint32_t name, ReduceOp op, uint8_t device_kind,
+                                    local::TensorSlot tensor) {
   local::RequestSlot request;
   request.name = name;
   request.request = next_request_++;
   request.op = static_cast<uint8_t>(op);
+  request.device_kind = device_kind;
   request.tensor_count = 1;
-  local::TensorSlot tensor;
   tensor.name = name;
-  tensor.dtype = static_cast<uint8_t>(dtype);
   tensor.ndim = 1;
-  tensor.shape[0] = count;
-  tensor.count = count;
-  tensor.offset = offset;
+  tensor.shape[0] = tensor.count;
   Submit(std::array{ToSlot(request), ToSlot(tensor)});
   return request.request;
 }

@@ -6,11 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "proto/local/local.h"
@@ -48,6 +50,12 @@ class ScriptedTrainer {
   std::optional<local::PacketKind> Receive();
   // Nothing but a Refused: its text.
   std::string ReceiveRefusal();
+  void SendWithFd(const void* packet, size_t bytes, int fd);
+  // Sees each packet first; true: Receive() goes on to the next one.
+  using OnPacket = std::function<bool(local::PacketKind kind, std::vector<UniqueFd>& fds)>;
+  void set_on_packet(OnPacket on_packet) { on_packet_ = std::move(on_packet); }
+  // Hands what has come to it, without waiting.
+  void TakePackets();
   template <typename T>
   T packet() const {
     T out;
@@ -60,6 +68,9 @@ class ScriptedTrainer {
 
   std::byte* arena() { return arena_; }
   local::QueueHeader& header() { return *header_; }
+  std::byte* queues() { return queues_; }
+  bool attached() const { return queues_ != nullptr; }
+  void WakeWorker();
 
   // Writes slots and makes them visible together.
   void Submit(std::span<const local::Slot> slots);
@@ -67,6 +78,9 @@ class ScriptedTrainer {
   // Of one tensor at `offset` of the first arena, or inline; returns the request.
   uint64_t Allreduce(uint32_t name, DataType dtype, uint64_t count, uint64_t offset,
                      ReduceOp op = ReduceOp::kSum);
+  // Anywhere.
+  uint64_t Allreduce(uint32_t name, ReduceOp op, uint8_t device_kind,
+                     local::TensorSlot tensor);
   uint64_t InlineAllreduce(uint32_t name, DataType dtype, std::span<const std::byte> payload);
   // Nothing: too late.
   std::optional<ScriptedResult> Wait(uint64_t request);
@@ -79,14 +93,17 @@ class ScriptedTrainer {
   }
 
  private:
-  bool MapWelcome(const std::vector<int>& fds);
+  std::optional<local::PacketKind> ReceiveOne();
+  bool MapWelcome(std::vector<UniqueFd>& fds);
   void TakeCompletions();
 
   const Duration limit_;
   const std::function<void()> idle_;
   UniqueFd socket_;
   UniqueFd wake_;
+  OnPacket on_packet_;
   std::vector<std::byte> packet_;
+  std::deque<std::vector<std::byte>> pending_;  // that TakePackets() found
   local::QueueHeader* header_ = nullptr;
   std::byte* queues_ = nullptr;
   std::byte* arena_ = nullptr;

@@ -115,7 +115,7 @@ void Sessions::Attach(int local, pid_t pid, UniqueFd socket) {
                                              std::move(wake), std::move(*queues),
                                              std::move(*arena));
     allocating_[local] = 0;
-    if (const Status status = session->SendWelcome(options_.devices != nullptr); !status.ok()) {
+    if (const Status status = session->SendWelcome(devices_ != nullptr); !status.ok()) {
       REIGEN_WARN("rank={} attached and was gone: {}", options_.ranks[local], Message(status));
       return;  // nothing of it counts yet; a dead process is seen by its parent
     }
@@ -284,7 +284,7 @@ std::shared_ptr<Session> Sessions::TakeOut(int local) {
   std::shared_ptr<Session> session = std::exchange(sessions_[local], nullptr);
   for (int fd : {session->socket(), session->pidfd(), session->wake_fd()}) loop_->Remove(fd);
   session->Close();
-  if (options_.devices != nullptr) options_.devices->OnSessionEnded(local);
+  if (devices_ != nullptr) devices_->OnSessionEnded(local);
   return session;
 }
 

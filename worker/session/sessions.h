@@ -55,14 +55,15 @@ class Sessions : public DeviceTrainers {
     std::vector<int> ranks;  // global, in local order
     // Whether the process is the one started for the local rank, or descends from it.
     std::function<bool(pid_t pid, int local)> belongs;
-    // Null: device arenas are not taken.
-    DeviceHandler* devices = nullptr;
   };
 
   // All must outlive this.
   Sessions(Options options, EventLoop* loop, collective::WorkExecutor* executor,
            SessionHandler* handler);
   ~Sessions() override;
+
+  // Device arenas are taken from now on. It outlives this.
+  void TakeDevices(DeviceHandler* handler) { devices_ = handler; }
 
   // At `path`, in a folder that only this user can enter.
   Status Listen(const std::string& path);
@@ -118,6 +119,7 @@ class Sessions : public DeviceTrainers {
   EventLoop* const loop_;
   collective::WorkExecutor* const executor_;
   SessionHandler* const handler_;
+  DeviceHandler* devices_ = nullptr;
   Listener listener_;
   std::vector<std::shared_ptr<Session>> sessions_;  // per local rank; null: none
   std::vector<pid_t> allocating_;                   // per local rank; 0: none

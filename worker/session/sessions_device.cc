@@ -7,7 +7,7 @@ namespace reigen::worker {
 
 void Sessions::HandleDevice(Session& session, TrainerPacket& packet) {
   const int local = session.local();
-  if (options_.devices == nullptr) return Break(local, "speaks of a GPU, which is not taken here");
+  if (devices_ == nullptr) return Break(local, "speaks of a GPU, which is not taken here");
   Status result;
   if (packet.kind == local::PacketKind::kAddDeviceArena) {
     AddDeviceArena(session, packet);
@@ -16,13 +16,13 @@ void Sessions::HandleDevice(Session& session, TrainerPacket& packet) {
     if (const Status s = session.TakeOpened(opened, &result); !s.ok()) {
       return Break(local, "sent " + Message(s));
     }
-    options_.devices->OnPeerArenaOpened(local, static_cast<int>(opened.local_rank), opened.arena,
+    devices_->OnPeerArenaOpened(local, static_cast<int>(opened.local_rank), opened.arena,
                                         result);
   } else {
     if (const Status s = session.TakeMapped(packet.host_scratch_mapped, &result); !s.ok()) {
       return Break(local, "sent " + Message(s));
     }
-    options_.devices->OnHostScratchMapped(local, result);
+    devices_->OnHostScratchMapped(local, result);
   }
 }
 
@@ -30,7 +30,7 @@ void Sessions::AddDeviceArena(Session& session, TrainerPacket& packet) {
   const int local = session.local();
   StatusOr<DeviceArena> arena =
       session.AddDeviceArena(packet.add_device_arena, std::move(packet.dmabuf));
-  if (arena.ok()) return options_.devices->OnDeviceArena(local, std::move(*arena));
+  if (arena.ok()) return devices_->OnDeviceArena(local, std::move(*arena));
   if (arena.status().code() != StatusCode::kResourceExhausted) {
     return Break(local, "sent " + Message(arena.status()));
   }
@@ -45,7 +45,7 @@ void Sessions::BreakUnlessOk(int local, const Status& status) {
 void Sessions::TakeDones() {
   for (size_t i = 0; i < sessions_.size(); ++i) {
     const int local = static_cast<int>(i);
-    while (sessions_[i] != nullptr && options_.devices != nullptr) {
+    while (sessions_[i] != nullptr && devices_ != nullptr) {
       local::DoneSlot done;
       const StatusOr<bool> any = sessions_[i]->commands().TakeDone(done);
       if (!any.ok()) {
@@ -53,7 +53,7 @@ void Sessions::TakeDones() {
         break;
       }
       if (!*any) break;
-      options_.devices->OnCommandDone(local, done);
+      devices_->OnCommandDone(local, done);
     }
   }
 }

@@ -1,0 +1,60 @@
+"""Jobs with CUDA tensors on one host and on two, over the fake driver: they are reduced on
+the GPUs or by the CPU, as --gpu-direct says, with the same results."""
+import os
+import unittest
+
+import jobs
+
+FAKE = os.path.join(jobs.TREE, ".bazel/bin/client/cuda/testing")
+GPU_RANK = os.path.join(jobs.TREE, ".bazel/prefix/libexec/reigen/gpu_rank")
+TWO_HOSTS = ["-H", "localhost:2,127.0.0.1:2"]
+# The reference adds halves as one host does.
+EXACT = ["--wire-precision", "fp32", "--log-level", "info"]
+ON_GPUS = "tensors stay on the GPU"
+
+
+class GpuTest(jobs.JobCase):
+    def run_ranks(self, arguments, code=0):
+        output = self.run_job(2 if not arguments else 4, [GPU_RANK, "--quick"],
+                              EXACT + list(arguments), code=code,
+                              wrapper=["env", "LD_LIBRARY_PATH=" + FAKE])
+        if "packed by libreigen's kernels" not in output:
+            self.skipTest("built without nvcc")
+        return output
+
+    def check_rows(self, output, ranks):
+        for what in ("every dtype and op", "a group of 300", "strided"):
+            self.assertIn("ROW pass|%d ranks: %s" % (ranks, what), output)
+        self.assertNotIn("ROW FAIL", output)
+
+    def test_one_host_reduces_on_its_gpus(self):
+        output = self.run_ranks([])
+        self.check_rows(output, 2)
+        self.assertIn(ON_GPUS, output)
+        for rank in range(2):
+            self.assertRegex(output, r"rank=%d gpu=\S+ gpu-direct: not needed \(one host\)" % rank)
+        self.assertNotIn("reduced by the CPU", output)
+
+    def test_two_hosts_without_rdma_are_staged(self):
+        output = self.run_ranks(TWO_HOSTS)
+        self.check_rows(output, 4)
+        self.assertIn(ON_GPUS, output)
+        for rank in range(4):
+            self.assertRegex(output, r"rank=%d gpu=\S+ gpu-direct: staged \(.*tcp" % rank)
+        self.assertNotIn("reduced by the CPU", output)
+
+    def test_off_leaves_them_to_the_cpu(self):
+        output = self.run_ranks(TWO_HOSTS + ["--gpu-direct", "off"])
+        self.check_rows(output, 4)
+        self.assertNotIn(ON_GPUS, output)
+        self.assertNotIn("gpu-direct:", output)
+
+    def test_require_ends_the_job_on_all_ranks_with_the_reason(self):
+        output = self.run_ranks(TWO_HOSTS + ["--gpu-direct", "require"], code=71)
+        for rank in range(4):
+            self.assertRegex(output, r"\[%d\]<stderr>:.*gpu-direct: staged \(.*--gpu-direct is "
+                                     r"require" % rank)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,72 @@
+#include "worker/gpu/scratch_choice.h"
+
+#include <algorithm>
+
+#include "runtime/gpudirect/flush.h"
+#include "runtime/gpudirect/mode.h"
+
+namespace reigen::worker {
+namespace {
+
+constexpr uint64_t kMostWithSurplus = 64 << 20;
+
+ScratchChoice Staged(const std::string& reason) {
+  ScratchChoice choice;
+  choice.reason = reason;
+  return choice;
+}
+
+// Kernels of the GPU read what was received, and the devices send some of it on.
+bool ReadBack(const ScratchFacts& facts, size_t devices) {
+  gpudirect::FlushFacts flush{.capability_major = facts.capability_major,
+                              .ordering = gpudirect::OrderingOf(facts.writes_ordering),
+                              .control_by_other_path = false,
+                              .reader = gpudirect::Reader::kOwner};
+  if (ChooseFlush(flush).read_back) return true;
+  flush.reader = devices > 1 ? gpudirect::Reader::kOtherNic : gpudirect::Reader::kSameNic;
+  return ChooseFlush(flush).read_back;
+}
+
+}  // namespace
+
+ScratchChoice ChooseScratch(const ScratchFacts& facts) {
+  if (!facts.links.ok()) return Staged(Message(facts.links));
+  if (!facts.has_scratch) return Staged("there is no scratch on the GPU");
+  if (facts.allows_rdma && !facts.why_no_dmabuf.empty()) return Staged(facts.why_no_dmabuf);
+  if (facts.nics.empty()) return Staged("the links use no RDMA device");
+  ScratchChoice choice;
+  auto least = gpudirect::Distance::kUnknown;
+  for (const NicFacts& nic : facts.nics) {
+    // That the device registers dma-bufs is for its registration to say.
+    const gpudirect::Verdict verdict =
+        gpudirect::ChooseMode({.gpu_exports_dmabuf = facts.why_no_dmabuf.empty(),
+                    .gpu_allows_rdma = facts.allows_rdma,
+                    .nic_registers_dmabuf = true,
+                    .distance = nic.distance,
+                    .iommu_translates = nic.iommu_translates,
+                    .separate_groups = nic.separate_groups});
+    if (verdict.mode != gpudirect::Mode::kDirect) {
+      if (choice.reason.empty()) choice.reason = nic.name + ": " + verdict.reason;
+      continue;
+    }
+    if (choice.direct && nic.distance > least) continue;
+    if (!choice.direct || nic.distance < least) choice.near.clear();
+    choice.direct = true;
+    least = nic.distance;
+    choice.near.push_back(nic.name);
+  }
+  if (!choice.direct) return choice;
+  choice.reason.clear();
+  choice.read_back = ReadBack(facts, choice.near.size());
+  return choice;
+}
+
+std::string ToString(const ScratchChoice& choice) {
+  return choice.direct ? "gpu-direct: dmabuf" : "gpu-direct: staged (" + choice.reason + ")";
+}
+
+uint64_t ScratchBytes(uint64_t window_bytes) {
+  return std::max(window_bytes, std::min(4 * window_bytes, kMostWithSurplus));
+}
+
+}  // namespace reigen::worker

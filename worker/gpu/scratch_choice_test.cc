@@ -1,0 +1,63 @@
+#include "worker/gpu/scratch_choice.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace reigen::worker {
+namespace {
+
+using gpudirect::Distance;
+using Names = std::vector<std::string>;
+
+ScratchFacts Good() {
+  ScratchFacts facts;
+  facts.has_scratch = true;
+  facts.allows_rdma = true;
+  facts.capability_major = 9;
+  facts.writes_ordering = 200;
+  facts.nics = {{.name = "far", .distance = Distance::kAcrossNodes},
+                {.name = "near", .distance = Distance::kSameSwitch},
+                {.name = "root", .distance = Distance::kSameRootComplex},
+                {.name = "near2", .distance = Distance::kSameSwitch}};
+  return facts;
+}
+
+TEST(ScratchChoiceTest, WithNothingAgainstItItIsDirectByTheNearestDevices) {
+  const ScratchChoice choice = ChooseScratch(Good());
+  EXPECT_TRUE(choice.direct);
+  EXPECT_EQ(choice.near, (Names{"near", "near2"}));
+  EXPECT_TRUE(choice.read_back) << "two devices send on what the other wrote";
+  EXPECT_EQ(ToString(choice), "gpu-direct: dmabuf");
+}
+
+TEST(ScratchChoiceTest, EachReasonForStagingIsSaid) {
+  const auto text = [](auto change) {
+    ScratchFacts facts = Good();
+    change(facts);
+    return ToString(ChooseScratch(facts));
+  };
+  EXPECT_EQ(text([](auto& f) { f.links = Unavailable("tcp to b moves host memory"); }),
+            "gpu-direct: staged (tcp to b moves host memory)");
+  EXPECT_EQ(text([](auto& f) { f.has_scratch = false; }),
+            "gpu-direct: staged (there is no scratch on the GPU)");
+  EXPECT_EQ(text([](auto& f) { f.why_no_dmabuf = "CUDA_ERROR_NOT_SUPPORTED"; }),
+            "gpu-direct: staged (CUDA_ERROR_NOT_SUPPORTED)");
+  EXPECT_EQ(text([](auto& f) { f.allows_rdma = false; }),
+            "gpu-direct: staged (far: this GPU's memory cannot be reached by other devices)");
+  EXPECT_EQ(text([](auto& f) { f.nics.clear(); }),
+            "gpu-direct: staged (the links use no RDMA device)");
+  EXPECT_EQ(text([](auto& f) { f.nics = {{.name = "rxe0"}}; }),
+            "gpu-direct: staged (rxe0: it is not known how far they are from each other)");
+  EXPECT_NE(text([](auto& f) { f.nics.resize(1); }).find("different root complexes"),
+            std::string::npos);
+}
+
+TEST(ScratchChoiceTest, AScratchHoldsTheWindowAndThreeTimesItInSurplus) {
+  EXPECT_EQ(ScratchBytes(1 << 20), 4u << 20);
+  EXPECT_EQ(ScratchBytes(32 << 20), 64u << 20);
+  EXPECT_EQ(ScratchBytes(100 << 20), 100u << 20) << "never less than the window";
+}
+
+}  // namespace
+}  // namespace reigen::worker
