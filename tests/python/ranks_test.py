@@ -1,9 +1,10 @@
 """The Python package between ranks, on one host and on two."""
 
 import os
+import re
 import unittest
 
-from rank_scripts import ONE_HOST, TWO_HOSTS, built, run_script
+from rank_scripts import ONE_HOST, RANKS, TWO_HOSTS, built, run_script
 
 
 class DtypesTest(unittest.TestCase):
@@ -28,15 +29,27 @@ class OptimizerTest(unittest.TestCase):
 
 
 class CudaTest(unittest.TestCase):
-    """Over the fake driver."""
+    """Over the fake driver: reduced on the GPUs and by the CPU, with the same bits."""
 
     LIBRARIES = os.path.dirname(built("client/cuda/testing/libcuda.so.1"))
 
+    def check_both_paths(self, hosts, ranks):
+        digests = set()
+        for path in ("device", "host"):
+            arguments = hosts if path == "device" else ["--gpu-direct", "off"] + hosts
+            output = run_script(self, arguments, "cuda.py", path, libraries=self.LIBRARIES,
+                                ranks=ranks)
+            digests.update(re.findall(r"digest (\w+)", output))
+        self.assertEqual(len(digests), 1)
+
     def test_cuda_tensors_on_one_host(self):
-        run_script(self, ONE_HOST, "cuda.py", libraries=self.LIBRARIES)
+        self.check_both_paths(["-np", "2"], 2)
 
     def test_cuda_tensors_on_two_hosts(self):
-        run_script(self, TWO_HOSTS, "cuda.py", libraries=self.LIBRARIES)
+        self.check_both_paths(["-H", "localhost:2,127.0.0.1:2"], 4)
+
+    def test_cuda_tensors_on_unequal_hosts(self):
+        self.check_both_paths(TWO_HOSTS, RANKS)
 
 
 class ProcessTest(unittest.TestCase):

@@ -1,8 +1,12 @@
 """CUDA tensors between ranks, on the fake GPU, where everything that nobody waits for
 has not happened.
 
-Run: LD_LIBRARY_PATH=<the fake's folder> reigenrun -np 3 /usr/bin/python3 cuda.py
+Run: LD_LIBRARY_PATH=<the fake's folder> reigenrun -np 3 /usr/bin/python3 cuda.py device
+or, with --gpu-direct off, cuda.py host: where the tensors go between.
 """
+
+import hashlib
+import sys
 
 import fake_gpu
 import numpy as np
@@ -90,12 +94,39 @@ def check_mixed(rank):
         raise AssertionError("ranks with tensors in other places were not refused")
 
 
-def check_fault(rank, size):
+def print_digest(rank):
+    """Of sums whose bits depend on order and rounding."""
+    stream = fake_gpu.new_stream()
+    digest = hashlib.sha256()
+    random = np.random.RandomState(rank)
+    for dtype in ("float16", "float32", "float64"):
+        for count in (5, 3000, 200000):  # the last one is large between hosts
+            for op in (reigen.Sum, reigen.Average):
+                array = fake_gpu.Array((random.randn(count) * 7).astype(dtype), stream)
+                name = "digest.%s.%d.%s" % (dtype, count, op)
+                reigen.allreduce_(array, op=op, name=name, prescale_factor=0.3)
+                digest.update(array.values().tobytes())
+    print("digest %s" % digest.hexdigest())
+
+
+def check_path(path, local_size):
+    """Where the tensors went: into no host memory, or into nothing else."""
+    sent = fake_gpu.cuda.reigen_fake_cuda_calls(b"cuMemcpyHtoDAsync_v2")
+    opened = fake_gpu.cuda.reigen_fake_cuda_calls(b"cuIpcOpenMemHandle_v2")
+    if path == "device":
+        assert sent == 0, sent
+        assert (opened > 0) == (local_size > 1), opened
+    else:
+        assert sent > 0 and opened == 0, (sent, opened)
+
+
+def check_fault(path, rank, size):
     """A GPU's fault on one rank: its tensors fail, those in host memory go on."""
     stream = fake_gpu.new_stream()
     if rank == 0:
         array = fake_gpu.Array(np.ones(9, "float32"), stream)
-        fake_gpu.cuda.reigen_fake_cuda_fail(b"cuMemcpyDtoHAsync_v2", 700, 0)
+        fetch = b"cuMemcpyAsync" if path == "device" else b"cuMemcpyDtoHAsync_v2"
+        fake_gpu.cuda.reigen_fake_cuda_fail(fetch, 700, 0)
         for _ in range(2):
             try:
                 reigen.allreduce_(array, name="fault")
@@ -109,6 +140,7 @@ def check_fault(rank, size):
 
 
 def main():
+    path = sys.argv[1]
     fake_gpu.begin()
     hvd.init()
     rank, size = hvd.rank(), hvd.size()
@@ -116,7 +148,9 @@ def main():
     check_more(rank, size)
     check_torch(rank, size)
     check_mixed(rank)
-    check_fault(rank, size)
+    print_digest(rank)
+    check_path(path, hvd.local_size())
+    check_fault(path, rank, size)
     hvd.shutdown()
     print("ok")
 
