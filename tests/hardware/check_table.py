@@ -26,6 +26,8 @@ class Table:
             self.add("FAIL", what, "not done in %d s" % limit_seconds)
             return ""
         print(done.stdout, end="", flush=True)
+        for mode in sorted(set(re.findall(r"rank=\d+ gpu=\S+ gpu-direct: [^\n]*", done.stdout))):
+            self.add("note", what, mode)
         before = len(self.rows)
         for row in re.findall(r"ROW (\w+)\|([^|\n]*)\|([^\n]*)", done.stdout):
             self.add(*row)

@@ -47,13 +47,21 @@ class GdrCheckTest(unittest.TestCase):
             self.assertEqual(code, 2, output)
             self.assertIn(text, output)
 
-    def test_the_parts_that_need_one_machine_make_a_table(self):
-        _, rows, output = gdr_check(["--prebuilt", PREFIX, "--transport", "tcp", "--quick"] + HOSTS)
+    def test_what_is_not_direct_is_refused_with_the_reason_and_measured_staged(self):
+        code, rows, output = gdr_check(["--prebuilt", PREFIX, "--transport", "tcp", "--quick"] + HOSTS)
         if "no kernels were built in" in output:
             self.skipTest("built without nvcc")
+        self.assertEqual(code, 1, output)
         for host in HOSTS[1].split(","):
             self.assertTrue(any(row[:2] == ("note", "doctor " + host) for row in rows), output)
-        self.assertTrue(any(row[1].startswith("direct") for row in rows), output)
+        refused = [value for result, what, value in rows if (result, what) == ("FAIL", "direct")]
+        self.assertEqual(len(refused), 1, output)
+        self.assertIn("links over tcp take memory of the host only", refused[0])
+        for size in (4, 64, 1024):
+            self.assertTrue(any(row[:2] == ("pass", "staged: %d KiB" % size) for row in rows), output)
+        for rank in (0, 1):
+            self.assertTrue(any(row[:2] == ("note", "staged") and "gpu-direct: staged (" in row[2] and
+                                "rank=%d " % rank in row[2] for row in rows), output)
         self.assertTrue(any(row[:2] == ("skip", "ib_write_bw --use_cuda") for row in rows), output)
 
     def test_the_rate_of_ib_write_bw_is_read_and_remote_commands_are_quoted(self):

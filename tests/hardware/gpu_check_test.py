@@ -48,6 +48,10 @@ class GpuCheckTest(unittest.TestCase):
             for what in ("every dtype and op", "a group of 300", "strided"):
                 self.assertEqual(rows.get("%s: %s" % (job, what)), "pass", output)
             self.assertEqual(rows.get("%s: both together" % job), "note", output)
+        for job, mode in (("2 ranks", "not needed"), ("4 ranks", "not needed"),
+                          ("2 hosts of 2 ranks", "staged")):
+            self.assertRegex(output, "note +%s +rank=1 gpu=.* gpu-direct: %s" % (job, mode))
+        self.assertNotRegex(output, "note +2 ranks, by the CPU +rank=")
         self.assertIn("digits_torch.py on the GPU", rows)
 
     if os.environ.get("REIGEN_TEST_LONG"):
