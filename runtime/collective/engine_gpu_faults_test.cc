@@ -117,7 +117,7 @@ TEST(EngineGpuFaultsTest, OfATasksCommandsTheFirstErrorCountsAndAllAreWaitedFor)
 
 TEST(EngineGpuFaultsDeathTest, AnEngineIsNotDestroyedBeforeItsCommandsHaveEnded) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  FakeGpus gpus({.leaders = 1});
+  FakeGpus gpus({.leaders = 1});  // a bucket of one host needs no scratch
   auto executor = MakeInlineExecutor();
   JobOptions options = Large(1, 1);
   options.algorithm = Algorithm::kNone;

@@ -2,8 +2,8 @@
 // rank has the same bits.
 // Method: each collective of each type, with every operator and size, is run by processors
 // alone over the fake network (conformance_test.cc compares that with the reference), then by
-// GPUs of all hosts and of some, 1 to 3 ranks a host (2 over TCP and RDMA); all memory of all
-// ranks must be equal.
+// GPUs of all hosts and of some, 1 to 3 ranks a host (2 over TCP and RDMA, this with scratch in
+// memory of the host and of GPUs); all memory of all ranks must be equal.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -22,14 +22,15 @@ namespace {
 constexpr int kHosts = 3;
 constexpr uint64_t kSegmentBytes = 8192;  // above what travels eagerly
 
-enum class Wire { kFake, kTcp, kRdma };
+enum class Wire { kFake, kTcp, kRdma, kGpuDirect };
 
 std::unique_ptr<Network> Make(Wire wire) {
   switch (wire) {
     case Wire::kTcp:
       return std::make_unique<TcpNetwork>(/*sockets=*/2);
     case Wire::kRdma:
-      return std::make_unique<RdmaNetwork>();
+    case Wire::kGpuDirect:
+      return std::make_unique<RdmaNetwork>(wire == Wire::kGpuDirect);
     case Wire::kFake:
       break;
   }
@@ -110,7 +111,7 @@ TEST_P(GpuConformance, GivesTheBitsOfTheProcessors) {
   for (base.ranks = 1; base.ranks <= 3; ++base.ranks) {
     const std::vector<JobOptions> variants = Variants(base);
     const auto expected = MemoryAfter(variants, Wire::kFake, {});
-    for (const Wire wire : {Wire::kFake, Wire::kTcp, Wire::kRdma}) {
+    for (const Wire wire : {Wire::kFake, Wire::kTcp, Wire::kRdma, Wire::kGpuDirect}) {
       if (wire != Wire::kFake && (alone || base.ranks != 2)) continue;  // more is slow, not new
       for (const std::vector<int>& gpu_hosts : std::vector<std::vector<int>>{{0, 1, 2}, {0}, {1, 2}}) {
         if (alone && gpu_hosts.size() != 1) continue;

@@ -10,6 +10,31 @@
 #include "runtime/base/check.h"
 
 namespace reigen::collective {
+namespace {
+
+std::unique_ptr<transport::Region> Registered(transport::Transport& transport,
+                                              std::span<std::byte> memory) {
+  auto region = transport.Register(memory);
+  REIGEN_CHECK(region.ok());
+  return std::move(region).value();
+}
+
+class HostMemory final : public GpuMemory {
+ public:
+  HostMemory(transport::Transport& transport, size_t bytes)
+      : bytes_(bytes), region_(Registered(transport, bytes_)) {}
+  GpuScratch scratch() override { return {bytes_, bytes_}; }
+
+ private:
+  std::vector<std::byte> bytes_;
+  const std::unique_ptr<transport::Region> region_;
+};
+
+}  // namespace
+
+std::unique_ptr<GpuMemory> Network::MakeGpuMemory(transport::Transport& transport, size_t bytes) {
+  return std::make_unique<HostMemory>(transport, bytes);
+}
 
 std::unique_ptr<transport::Transport> FakeNetworkOf::AddHost(int host) {
   return fake_.AddHost(host, "host" + std::to_string(host));
@@ -41,7 +66,7 @@ void Cluster::MakeHost(int number, const ClusterOptions& options) {
         {peer, "host" + std::to_string(peer), hosts_[peer].transport->addresses()}));
   }
   host.scratch.resize(options.scratch_bytes);
-  Register(host, host.scratch);
+  host.region = Registered(*host.transport, host.scratch);
   if (options.leaders > 0) MakeGpus(host, options, options.seed + static_cast<uint64_t>(number));
   host.executor =
       options.pool_threads > 0 ? MakePoolExecutor(options.pool_threads) : MakeInlineExecutor();
@@ -56,20 +81,15 @@ void Cluster::MakeHost(int number, const ClusterOptions& options) {
 }
 
 void Cluster::MakeGpus(Host& host, const ClusterOptions& options, uint64_t seed) {
-  host.gpus = std::make_unique<FakeGpus>(FakeGpusOptions{.leaders = options.leaders,
-                                                         .scratch_bytes = options.scratch_bytes,
-                                                         .one_scratch = options.one_scratch,
-                                                         .seed = seed});
-  for (const std::span<std::byte> memory : host.gpus->memory()) Register(host, memory);
+  FakeGpusOptions gpus{.leaders = options.leaders, .seed = seed};
+  for (int i = 0; i < (options.one_scratch ? 1 : options.leaders); ++i) {
+    host.gpu_scratch.push_back(network_.MakeGpuMemory(*host.transport, options.scratch_bytes));
+    gpus.scratch.push_back(host.gpu_scratch.back()->scratch());
+  }
+  host.gpus = std::make_unique<FakeGpus>(gpus);
   const size_t segment = Scratch::Rounded(options.segment_bytes) + Scratch::kAlign;
   const size_t window = 2 * static_cast<size_t>(options.channels) * segment;
   for (int s = 1; s <= options.streams; ++s) host.gpus->OpenStream(static_cast<uint32_t>(s), window);
-}
-
-void Cluster::Register(Host& host, std::span<std::byte> memory) {
-  auto region = host.transport->Register(memory);
-  REIGEN_CHECK(region.ok());
-  host.regions.push_back(std::move(region).value());
 }
 
 Cluster::~Cluster() {
@@ -87,7 +107,8 @@ Cluster::~Cluster() {
   for (Host& host : hosts_) {
     host.engine.reset();
     host.links.clear();
-    host.regions.clear();
+    host.gpu_scratch.clear();
+    host.region.reset();
   }
 }
 

@@ -19,11 +19,20 @@
 
 namespace reigen::collective {
 
+// Scratch on a GPU that links of one host take.
+class GpuMemory {
+ public:
+  virtual ~GpuMemory() = default;
+  virtual GpuScratch scratch() = 0;
+};
+
 // Where the hosts' transports come from, and time.
 class Network {
  public:
   virtual ~Network() = default;
   virtual std::unique_ptr<transport::Transport> AddHost(int host) = 0;
+  // Registered with that host's transport. Here: ordinary memory.
+  virtual std::unique_ptr<GpuMemory> MakeGpuMemory(transport::Transport& transport, size_t bytes);
   virtual Time now() = 0;
   // Nothing can be done now: waits (or lets virtual time pass) until there can.
   virtual void Wait() = 0;
@@ -81,7 +90,8 @@ class Cluster {
     std::unique_ptr<transport::Transport> transport;
     std::vector<std::byte> scratch;
     std::unique_ptr<FakeGpus> gpus;
-    std::vector<std::unique_ptr<transport::Region>> regions;
+    std::vector<std::unique_ptr<GpuMemory>> gpu_scratch;
+    std::unique_ptr<transport::Region> region;
     std::vector<std::unique_ptr<transport::Link>> links;  // by peer; none to itself
     std::unique_ptr<WorkExecutor> executor;
     std::unique_ptr<Engine> engine;
@@ -90,7 +100,6 @@ class Cluster {
   void Wait();
   void MakeHost(int host, const ClusterOptions& options);
   void MakeGpus(Host& host, const ClusterOptions& options, uint64_t seed);
-  void Register(Host& host, std::span<std::byte> memory);
 
   Network& network_;
   std::vector<Host> hosts_;

@@ -86,18 +86,16 @@ void Spoil(const GpuCommand& command) {
 }  // namespace
 
 FakeGpus::FakeGpus(const FakeGpusOptions& options)
-    : queues_(static_cast<size_t>(options.leaders)), random_(options.seed) {
-  for (int i = 0; i < (options.one_scratch ? 1 : options.leaders); ++i) {
-    scratches_.emplace_back(memory_.emplace_back(options.scratch_bytes));
-  }
+    : memory_(options.scratch),
+      queues_(static_cast<size_t>(options.leaders)),
+      random_(options.seed) {
+  for (const GpuScratch& scratch : memory_) scratches_.emplace_back(scratch.addresses);
 }
 
 Scratch& FakeGpus::scratch(int leader) {
-  REIGEN_CHECK(leader >= 0 && leader < leaders());
+  REIGEN_CHECK(leader >= 0 && leader < leaders() && !scratches_.empty());
   return scratches_[static_cast<size_t>(leader) % scratches_.size()];
 }
-
-std::vector<std::span<std::byte>> FakeGpus::memory() { return {memory_.begin(), memory_.end()}; }
 
 void FakeGpus::OpenStream(uint32_t stream, size_t window_bytes) {
   for (Scratch& scratch : scratches_) REIGEN_CHECK(scratch.Open(stream, window_bytes).ok());
@@ -106,10 +104,27 @@ void FakeGpus::OpenStream(uint32_t stream, size_t window_bytes) {
 void FakeGpus::Submit(int leader, GpuCommand command, std::function<void(const Status&)> done) {
   REIGEN_CHECK(leader >= 0 && leader < leaders());
   CheckCommand(command);
+  ToBytes(command);
   Out& out = queues_[static_cast<size_t>(leader)].commands.emplace_back();
   out.command = std::move(command);
   out.done = std::move(done);
   if (fail_at_ == submitted_++) out.status = failure_;
+}
+
+void FakeGpus::ToBytes(GpuCommand& command) const {
+  const auto bytes = [this](const std::byte* address) {
+    for (const auto& [addresses, bytes] : memory_) {
+      if (address >= addresses.data() && address < addresses.data() + addresses.size()) {
+        return bytes.data() + (address - addresses.data());
+      }
+    }
+    return const_cast<std::byte*>(address);  // a tensor's
+  };
+  for (GpuItem& item : command.items) {
+    if (item.received != nullptr) item.received = bytes(item.received);
+    for (const std::byte*& input : item.inputs) input = bytes(input);
+    for (std::byte*& output : item.outputs) output = bytes(output);
+  }
 }
 
 void FakeGpus::FailAfter(uint64_t commands, const Status& status) {

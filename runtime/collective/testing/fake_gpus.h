@@ -17,10 +17,15 @@
 
 namespace reigen::collective {
 
+// Addresses as the engine and links have them, and the bytes that they stand for.
+struct GpuScratch {
+  std::span<std::byte> addresses;
+  std::span<std::byte> bytes;
+};
+
 struct FakeGpusOptions {
   int leaders = 2;
-  size_t scratch_bytes = 1 << 20;  // of each leader
-  bool one_scratch = false;        // that all leaders share
+  std::vector<GpuScratch> scratch = {};  // of each leader, or one that all share
   uint64_t seed = 1;
 };
 
@@ -43,7 +48,6 @@ class FakeGpus final : public Gpus {
   size_t out() const;
   uint64_t submitted() const { return submitted_; }
 
-  std::vector<std::span<std::byte>> memory();  // of all scratches, for links
   void OpenStream(uint32_t stream, size_t window_bytes);
 
   // The leader's commands stay as they are until EndAll().
@@ -66,8 +70,9 @@ class FakeGpus final : public Gpus {
   };
 
   void EndFirst(Queue& queue, Status status);
+  void ToBytes(GpuCommand& command) const;
 
-  std::deque<std::vector<std::byte>> memory_;
+  const std::vector<GpuScratch> memory_;
   std::deque<Scratch> scratches_;
   std::vector<Queue> queues_;  // by leader
   std::mt19937_64 random_;
