@@ -1,6 +1,6 @@
 // Goal: RDMA links keep the contract of Link.
 // Method: the conformance suite over verbs in memory, with memory of the hosts and with
-// memory of GPUs that nobody may touch; tests/rdma_vm runs the first over real verbs.
+// memory of GPUs that nobody may touch; tests/rdma_vm runs the same over real verbs.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -25,7 +25,7 @@ INSTANTIATE_TEST_SUITE_P(Rdma, LinkConformance,
 
 FabricCase OnGpus(const std::string& name, int channels, int devices, bool gpu0, bool gpu1) {
   return {name,
-          [=] { return std::make_unique<rdma::DevicePair>(channels, devices, gpu0, gpu1); },
+          [=] { return rdma::MakeFakeDevicePair(channels, devices, gpu0, gpu1); },
           /*eager=*/!gpu0};
 }
 

@@ -121,7 +121,7 @@ Status RdmaLink::OnLanded(const Frame& frame, std::span<std::byte> into,
   }
   const uint8_t registered = landed.use->rails.registered;
   const uint8_t wrote = landed.rails != 0 ? landed.rails : queues_->data_rails() & registered;
-  if ((wrote & ~registered) != 0) {
+  if (wrote == 0 || (wrote & ~registered) != 0) {
     return InvalidArgument("the peer wrote by a port that has not the memory: " +
                            ToString(frame.tag));
   }

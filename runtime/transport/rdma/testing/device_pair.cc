@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
 #include <utility>
 
 #include "runtime/base/check.h"
 #include "runtime/transport/rdma/testing/fake_gpu_memory.h"
+#include "runtime/transport/rdma/testing/rdma_pair.h"
 
 namespace reigen::transport::rdma {
 namespace {
@@ -86,7 +88,7 @@ class GpuLink : public Link {
 
 class DevicePair::GpuTransport : public Transport {
  public:
-  explicit GpuTransport(DevicePair* pair, int host) : pair_(*pair), host_(host) {}
+  GpuTransport(Fabric* pair, int host) : pair_(*pair), host_(host) {}
 
   const char* name() const override { return real().name(); }
   std::vector<std::string> addresses() const override { return real().addresses(); }
@@ -94,6 +96,7 @@ class DevicePair::GpuTransport : public Transport {
     if (memory.empty()) return std::make_unique<Region>();
     Counterpart counterpart = {memory.size(), std::make_unique<FakeGpuMemory>(memory.size())};
     REIGEN_ASSIGN_OR_RETURN(auto region, real().RegisterDevice(counterpart.gpu->device()));
+    counterpart.gpu->CloseDmabuf();
     (*all_)[memory.data()] = std::move(counterpart);
     return std::unique_ptr<Region>(
         std::make_unique<GpuRegion>(all_, memory.data(), std::move(region)));
@@ -107,23 +110,18 @@ class DevicePair::GpuTransport : public Transport {
   std::optional<Time> NextDeadline() const override { return real().NextDeadline(); }
 
  private:
-  Transport& real() const { return pair_.FakeRdmaPair::transport(host_); }
+  Transport& real() const { return pair_.transport(host_); }
 
-  DevicePair& pair_;
+  Fabric& pair_;
   const int host_;
   const std::shared_ptr<Counterparts> all_ = std::make_shared<Counterparts>();
 };
 
-DevicePair::DevicePair(int channels, int devices, bool gpu0, bool gpu1)
-    : FakeRdmaPair(channels, devices, devices) {
+DevicePair::DevicePair(std::unique_ptr<Fabric> pair, bool gpu0, bool gpu1)
+    : pair_(std::move(pair)) {
   const bool gpus[2] = {gpu0, gpu1};
   for (int host : {0, 1}) {
-    if (gpus[host]) gpus_[host] = std::make_unique<GpuTransport>(this, host);
-    for (int i = 0; i < devices; ++i) {
-      FakeDeviceState& device =
-          fabric().device("fake" + std::to_string(host) + std::to_string(i));
-      device.dmabuf = device.late = true;
-    }
+    if (gpus[host]) gpus_[host] = std::make_unique<GpuTransport>(pair_.get(), host);
   }
 }
 
@@ -131,7 +129,19 @@ DevicePair::~DevicePair() = default;
 
 Transport& DevicePair::transport(int host) {
   if (gpus_[host] != nullptr) return *gpus_[host];
-  return FakeRdmaPair::transport(host);
+  return pair_->transport(host);
+}
+
+std::unique_ptr<Fabric> MakeFakeDevicePair(int channels, int devices, bool gpu0, bool gpu1) {
+  auto pair = std::make_unique<FakeRdmaPair>(channels, devices, devices);
+  for (int host : {0, 1}) {
+    for (int i = 0; i < devices; ++i) {
+      FakeDeviceState& device =
+          pair->fabric().device("fake" + std::to_string(host) + std::to_string(i));
+      device.dmabuf = device.late = true;
+    }
+  }
+  return std::make_unique<DevicePair>(std::move(pair), gpu0, gpu1);
 }
 
 }  // namespace reigen::transport::rdma

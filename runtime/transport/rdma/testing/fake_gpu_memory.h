@@ -20,12 +20,13 @@ class FakeGpuMemory {
   ~FakeGpuMemory();
 
   DeviceMemory device(bool read_back = true) const;
+  void CloseDmabuf() { fd_.Reset(); }  // its owner may, once it is registered
   std::span<std::byte> bytes() const { return {bytes_, size_}; }    // as the GPU sees them
   std::span<std::byte> window() const { return {window_, size_}; }  // for posts
 
  private:
   const size_t size_;
-  const UniqueFd fd_;
+  UniqueFd fd_;
   std::byte* bytes_ = nullptr;
   std::byte* window_ = nullptr;
 };
