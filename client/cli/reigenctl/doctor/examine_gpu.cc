@@ -21,7 +21,8 @@ using probe::RdmaDeviceFacts;
 
 // What this version does with them, whatever would be possible.
 constexpr char kUse[] =
-    "CUDA tensors go through page-locked host memory; this version does not use GPUDirect";
+    "CUDA tensors are reduced on the GPUs if libreigen has its kernels; between hosts they go by "
+    "GPUDirect RDMA where that is possible, else through page-locked host memory";
 
 Finding Gpu(Level level, const std::string& subject, const std::string& text,
             const std::string& remedy = "") {

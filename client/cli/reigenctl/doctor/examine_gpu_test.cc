@@ -23,6 +23,7 @@ struct Case {
 
 const Case kCases[] = {
     {"driver", [](auto&) {}, "driver", Level::kOk, "CUDA 12.4, NVRM version: 550.54", ""},
+    {"use", [](auto&) {}, "driver", Level::kOk, "tensors are reduced on the GPUs", ""},
     {"best path", [](auto&) {}, "GPU 0", Level::kOk,
      "nearest RDMA device mlx5_0 (same PCIe switch): GPUDirect RDMA is possible", ""},
     {"Hopper", [](auto&) {}, "GPU 0", Level::kOk, "needs no flush: a GPU of compute capability 9.0",
