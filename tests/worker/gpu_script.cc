@@ -123,17 +123,19 @@ ScriptedGpu::Behaviour BehaviourOf(const std::string& mode, int rank) {
 }  // namespace
 
 int RunGpuMode(const std::string& mode, int rank, int size, const std::string& socket) {
-  const std::set<std::string> modes = {"gpu_sum",  "gpu_mixed",    "gpu_closed", "gpu_unmapped",
-                                       "gpu_dies", "gpu_nonsense", "gpu_silent"};
+  const std::set<std::string> modes = {"gpu_sum",      "gpu_twice", "gpu_mixed",    "gpu_closed",
+                                       "gpu_unmapped", "gpu_dies",  "gpu_nonsense", "gpu_silent"};
   if (!modes.contains(mode)) return -1;
-  GpuScript script(rank, size, BehaviourOf(mode, rank));
-  script.Attach(socket);
   const bool host = mode == "gpu_mixed" && rank == 1;
-  for (int round = 0; round < 3; ++round) {
-    script.Sum(0, kSmall, host);
-    script.Sum(1, kLarge, host);
+  for (int session = 0; session < (mode == "gpu_twice" ? 2 : 1); ++session) {
+    GpuScript script(rank, size, BehaviourOf(mode, rank));
+    script.Attach(socket);
+    for (int round = 0; round < 3; ++round) {
+      script.Sum(0, kSmall, host);
+      script.Sum(1, kLarge, host);
+    }
+    script.Leave();
   }
-  script.Leave();
   return 0;
 }
 

@@ -8,6 +8,7 @@ namespace reigen::worker {
 
 // The exit code; -1: there is no such mode.
 //   gpu_sum          sums; prints where they were made
+//   gpu_twice        the same in two sessions, the second in a new epoch
 //   gpu_mixed        rank 1's payloads are in host memory
 //   gpu_closed       rank 1 cannot open the others' memory
 //   gpu_unmapped     rank 1 cannot map the host scratch

@@ -50,6 +50,12 @@ TEST(WorkerGpuTest, TwoHostsSumOnTheirGpusAndSayWhyTheyAreStaged) {
   }
 }
 
+TEST(WorkerGpuTest, ANewEpochHasNewArenasAndANewScratch) {
+  const auto outcome = RunJob(2, "gpu_twice");
+  const std::string once = "summed, on GPUs, 0 mirrored\n";
+  ExpectSummed(outcome, 4, once + once);
+}
+
 TEST(WorkerGpuTest, MixedPayloadsAreMirrored) {
   const auto outcome = RunJob(2, "gpu_mixed");
   ExpectSummed(outcome, 4, "summed");

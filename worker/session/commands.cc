@@ -31,7 +31,8 @@ uint32_t Commands::SlotsOf(const Waiting& waiting) {
 }
 
 uint64_t Commands::Push(const local::CommandSlot& command, std::vector<CommandWord> words) {
-  Waiting& waiting = backlog_.emplace_back(command, std::move(words));
+  backlog_.push_back(Waiting{command, std::move(words)});
+  Waiting& waiting = backlog_.back();
   REIGEN_CHECK(SlotsOf(waiting) <= local::kCommandSlots, "a command fits into its queue");
   return waiting.command.id = ++last_id_;
 }
