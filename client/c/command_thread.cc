@@ -1,12 +1,11 @@
 #include "client/c/command_thread.h"
 
-#include <algorithm>
-#include <cstring>
 #include <string>
 #include <utility>
 #include <variant>
 
 #include "client/c/command_reader.h"
+#include "client/c/fixed_text.h"
 
 namespace reigen::sdk {
 namespace {
@@ -14,14 +13,6 @@ namespace {
 // A small command is done while this thread asks without a pause.
 constexpr auto kBusyTime = std::chrono::microseconds(30);
 constexpr auto kPause = std::chrono::microseconds(50);
-
-// Cut, and 0-terminated. Returns the bytes before that.
-template <size_t kBytes>
-uint32_t Put(const std::string& text, char (&out)[kBytes]) {
-  const size_t bytes = std::min(text.size(), kBytes - 1);
-  std::memcpy(out, text.data(), bytes);
-  return static_cast<uint32_t>(bytes);
-}
 
 local::ResultCode CodeOf(reigen_status status) {
   if (status > REIGEN_INTERNAL) return local::ResultCode::kInternal;
@@ -90,7 +81,7 @@ void CommandThread::TakeNews() {
                           ? peers_->Open(*arena, &address)
                           : Invalid("no local rank " + std::to_string(arena->local_rank));
       answer.code = static_cast<uint32_t>(CodeOf(opened.code));
-      Put(opened.text, answer.why_not);
+      PutText(opened.text, answer.why_not);
       if (opened.ok()) {
         const std::lock_guard lock(mutex_);
         memory_.Add(static_cast<uint16_t>(arena->local_rank), arena->arena, address,
@@ -101,7 +92,7 @@ void CommandThread::TakeNews() {
       local::HostScratchMapped answer;
       Result mapped = peers_->Map(*scratch, &address);
       answer.code = static_cast<uint32_t>(CodeOf(mapped.code));
-      Put(mapped.text, answer.why_not);
+      PutText(mapped.text, answer.why_not);
       if (mapped.ok()) {
         const std::lock_guard lock(mutex_);
         memory_.Add(local::kHostScratchOwner, 0, address, scratch->bytes);
@@ -190,7 +181,7 @@ bool CommandThread::Answer(Out& out) {
   local::DoneSlot done;
   done.id = out.id;
   done.code = CodeOf(out.result.code);
-  done.text_bytes = Put(out.result.text, done.text);
+  done.text_bytes = PutText(out.result.text, done.text);
   if (out.result.ok() && out.mirror) {
     done.arena = out.mirror->to.file()->id();
     done.offset = out.mirror->to.offset();

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
+
+#include "client/c/fixed_text.h"
 
 namespace reigen::sdk {
 namespace {
@@ -19,12 +20,6 @@ uint64_t RoundUp(uint64_t bytes) {
   return (bytes + kUnitBytes - 1) / kUnitBytes * kUnitBytes;
 }
 
-// Cut, and 0-terminated.
-template <size_t kBytes>
-void Put(const std::string& text, char (&out)[kBytes]) {
-  std::memcpy(out, text.data(), std::min(text.size(), kBytes - 1));
-}
-
 local::AddDeviceArena Describe(const cuda::Device& device, local::DeviceArenaKind kind,
                                uint64_t bytes) {
   const cuda::DeviceFacts& facts = device.facts();
@@ -34,7 +29,7 @@ local::AddDeviceArena Describe(const cuda::Device& device, local::DeviceArenaKin
   out.capability_major = facts.capability_major;
   out.writes_ordering = facts.writes_ordering;
   out.allows_rdma = facts.allows_rdma ? 1 : 0;
-  Put(facts.bus_id, out.bus_id);
+  PutText(facts.bus_id, out.bus_id);
   return out;
 }
 
@@ -162,7 +157,7 @@ Result DeviceArenas::AddScratch(uint64_t bytes) {
   local::AddDeviceArena packet = Describe(*device_, local::DeviceArenaKind::kScratch, bytes);
   UniqueFd dmabuf;
   const Result exported = device_->ExportDmabuf(*range, &dmabuf);
-  if (!exported.ok()) Put(exported.text, packet.why_no_dmabuf);
+  if (!exported.ok()) PutText(exported.text, packet.why_no_dmabuf);
   std::shared_ptr<DeviceArena> arena;
   // RDMA devices hold the dma-buf for as long as they need it.
   return Add(packet, dmabuf.get(), std::move(range),

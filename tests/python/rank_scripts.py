@@ -8,7 +8,6 @@ TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 PACKAGE = os.path.join(TREE, "client", "python")
 ONE_HOST = ["-np", "3"]
 TWO_HOSTS = ["-H", "localhost:2,127.0.0.1:1"]
-RANKS = 3
 
 
 def built(path):
@@ -19,7 +18,7 @@ def built(path):
     raise FileNotFoundError("%s is not built" % path)
 
 
-def run_script(test, hosts, script, *arguments, limit_seconds=300, libraries=None, ranks=RANKS):
+def run_script(test, hosts, script, *arguments, limit_seconds=300, libraries=None):
     """Every rank must print "ok", or every one "skipped": why is in the output, the result."""
     environment = {
         name: value
@@ -44,5 +43,5 @@ def run_script(test, hosts, script, *arguments, limit_seconds=300, libraries=Non
     test.assertEqual(ran.returncode, 0, ran.stdout[-8000:])
     if "<stdout>:skipped" in ran.stdout:
         test.skipTest(ran.stdout)
-    test.assertEqual(ran.stdout.count("<stdout>:ok"), ranks, ran.stdout[-8000:])
+    test.assertEqual(ran.stdout.count("<stdout>:ok"), 3, ran.stdout[-8000:])
     return ran.stdout

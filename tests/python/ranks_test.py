@@ -4,7 +4,7 @@ import os
 import re
 import unittest
 
-from rank_scripts import ONE_HOST, RANKS, TWO_HOSTS, built, run_script
+from rank_scripts import ONE_HOST, TWO_HOSTS, built, run_script
 
 
 class DtypesTest(unittest.TestCase):
@@ -33,23 +33,19 @@ class CudaTest(unittest.TestCase):
 
     LIBRARIES = os.path.dirname(built("client/cuda/testing/libcuda.so.1"))
 
-    def check_both_paths(self, hosts, ranks):
+    def check_paths(self, hosts):
         digests = set()
-        for path in ("device", "host"):
-            arguments = hosts if path == "device" else ["--gpu-direct", "off"] + hosts
-            output = run_script(self, arguments, "cuda.py", path, libraries=self.LIBRARIES,
-                                ranks=ranks)
+        for path in ("device", "host", "mirrored"):
+            arguments = ["--gpu-direct", "off" if path == "host" else "auto"] + hosts
+            output = run_script(self, arguments, "cuda.py", path, libraries=self.LIBRARIES)
             digests.update(re.findall(r"digest (\w+)", output))
         self.assertEqual(len(digests), 1)
 
     def test_cuda_tensors_on_one_host(self):
-        self.check_both_paths(["-np", "2"], 2)
+        self.check_paths(ONE_HOST)
 
     def test_cuda_tensors_on_two_hosts(self):
-        self.check_both_paths(["-H", "localhost:2,127.0.0.1:2"], 4)
-
-    def test_cuda_tensors_on_unequal_hosts(self):
-        self.check_both_paths(TWO_HOSTS, RANKS)
+        self.check_paths(TWO_HOSTS)
 
 
 class ProcessTest(unittest.TestCase):

@@ -2,10 +2,12 @@
 has not happened.
 
 Run: LD_LIBRARY_PATH=<the fake's folder> reigenrun -np 3 /usr/bin/python3 cuda.py device
-or, with --gpu-direct off, cuda.py host: where the tensors go between.
+or, with --gpu-direct off, cuda.py host: where the tensors go between; or cuda.py mirrored:
+rank 1 has no place for them on its GPU, so those of its host are fetched from theirs.
 """
 
 import hashlib
+import os
 import sys
 
 import fake_gpu
@@ -109,15 +111,16 @@ def print_digest(rank):
     print("digest %s" % digest.hexdigest())
 
 
-def check_path(path, local_size):
-    """Where the tensors went: into no host memory, or into nothing else."""
+def check_path(path, local_size, host):
+    """Where the tensors went: into no host memory, or back from there."""
     sent = fake_gpu.cuda.reigen_fake_cuda_calls(b"cuMemcpyHtoDAsync_v2")
     opened = fake_gpu.cuda.reigen_fake_cuda_calls(b"cuIpcOpenMemHandle_v2")
-    if path == "device":
+    if path == "device" or (path == "mirrored" and host > 0):
         assert sent == 0, sent
         assert (opened > 0) == (local_size > 1), opened
     else:
-        assert sent > 0 and opened == 0, (sent, opened)
+        assert sent > 0, sent
+        assert path == "mirrored" or opened == 0, opened
 
 
 def check_fault(path, rank, size):
@@ -125,7 +128,8 @@ def check_fault(path, rank, size):
     stream = fake_gpu.new_stream()
     if rank == 0:
         array = fake_gpu.Array(np.ones(9, "float32"), stream)
-        fetch = b"cuMemcpyAsync" if path == "device" else b"cuMemcpyDtoHAsync_v2"
+        # Of one whose tensors went to a device arena, or do not.
+        fetch = b"cuMemcpyDtoHAsync_v2" if path == "host" else b"cuMemcpyAsync"
         fake_gpu.cuda.reigen_fake_cuda_fail(fetch, 700, 0)
         for _ in range(2):
             try:
@@ -141,6 +145,8 @@ def check_fault(path, rank, size):
 
 def main():
     path = sys.argv[1]
+    if path == "mirrored" and os.environ["REIGEN_RANK"] == "1":
+        os.environ["REIGEN_CUDA_ARENA_MB"] = "0"
     fake_gpu.begin()
     hvd.init()
     rank, size = hvd.rank(), hvd.size()
@@ -149,7 +155,7 @@ def main():
     check_torch(rank, size)
     check_mixed(rank)
     print_digest(rank)
-    check_path(path, hvd.local_size())
+    check_path(path, hvd.local_size(), hvd.cross_rank())
     check_fault(path, rank, size)
     hvd.shutdown()
     print("ok")
