@@ -44,14 +44,16 @@ class GpuCheckTest(unittest.TestCase):
             self.skipTest("built without nvcc")
         self.assertEqual(code, 0, output)
         self.check_kernels(rows, output)
-        for job in ("2 ranks", "4 ranks", "2 ranks, by the CPU", "2 hosts of 2 ranks"):
+        for job in ("2 ranks", "4 ranks", "2 hosts", "2 ranks, by the CPU", "2 hosts, by the CPU"):
             for what in ("every dtype and op", "a group of 300", "strided"):
                 self.assertEqual(rows.get("%s: %s" % (job, what)), "pass", output)
             self.assertEqual(rows.get("%s: both together" % job), "note", output)
         for job, mode in (("2 ranks", "not needed"), ("4 ranks", "not needed"),
-                          ("2 hosts of 2 ranks", "staged")):
+                          ("2 hosts", "staged")):
             self.assertRegex(output, "note +%s +rank=1 gpu=.* gpu-direct: %s" % (job, mode))
-        self.assertNotRegex(output, "note +2 ranks, by the CPU +rank=")
+        self.assertNotRegex(output, "note +2 (ranks|hosts), by the CPU +rank=")
+        for job in ("2 ranks", "2 hosts"):
+            self.assertEqual(rows.get(job + ": bits as by the CPU"), "pass", output)
         self.assertIn("digits_torch.py on the GPU", rows)
 
     if os.environ.get("REIGEN_TEST_LONG"):

@@ -36,6 +36,9 @@ class Rank {
     CheckResults();
     CheckGroup();
     CheckStrided();
+    char bits[20];
+    std::snprintf(bits, sizeof bits, "%016llx", static_cast<unsigned long long>(bits_));
+    if (job_.rank() == 0) Row("note", label_ + ": bits", bits);
     if (kernels_ != nullptr) MeasureOverlap();
     job_.Leave();
     return right_ ? 0 : 1;
@@ -45,6 +48,15 @@ class Rank {
   void Show(bool right, const std::string& what, const std::string& value) {
     right_ = right_ && right;
     if (job_.rank() == 0 || !right) Row(right ? "pass" : "FAIL", label_ + ": " + what, value);
+  }
+
+  // A result, for the hash of all that shows if another way gives the same bits.
+  Bytes Result(CuAddress memory, size_t bytes) {
+    Bytes result = gpu_.Download(memory, bytes);
+    for (const std::byte b : result) {  // FNV-1a
+      bits_ = (bits_ ^ static_cast<uint64_t>(b)) * 0x100000001b3;
+    }
+    return result;
   }
 
   // What all ranks have, each from its number.
@@ -76,7 +88,7 @@ class Rank {
         const reigen_tensor tensor = job_.Tensor(memory.address(), dtype, &count, 1, "x");
         job_.Finish(job_.Start(nullptr, {&tensor, 1}, op));
         const std::string here =
-            Compare(reduction, gpu_.Download(memory.address(), Mine(reduction).size()),
+            Compare(reduction, Result(memory.address(), Mine(reduction).size()),
                     static_cast<size_t>(count));
         ++cases;
         if (wrong.empty() && !here.empty()) {
@@ -108,7 +120,7 @@ class Rank {
     job_.Finish(job_.Start("group", tensors, ReduceOp::kAverage));
     std::string wrong;
     for (size_t i = 0; i < kTensors && wrong.empty(); ++i) {
-      wrong = Compare(cases[i], gpu_.Download(memory[i]->address(), Mine(cases[i]).size()),
+      wrong = Compare(cases[i], Result(memory[i]->address(), Mine(cases[i]).size()),
                       static_cast<size_t>(counts[i]));
     }
     Show(wrong.empty(), "a group of 300", wrong.empty() ? "1 to 2000 elements" : wrong);
@@ -124,7 +136,7 @@ class Rank {
     tensor.input_strides = tensor.output_strides = kStrides;
     job_.Finish(job_.Start(nullptr, {&tensor, 1}, ReduceOp::kSum));
     const std::string wrong = Compare(
-        reduction, gpu_.Download(memory.address(), Mine(reduction).size()), 500 * 333);
+        reduction, Result(memory.address(), Mine(reduction).size()), 500 * 333);
     Show(wrong.empty(), "strided", wrong.empty() ? "500 x 333, by columns" : wrong);
   }
 
@@ -185,6 +197,7 @@ class Rank {
   const Gpu& gpu_ = job_.gpu();
   std::unique_ptr<sdk::cuda::Kernels> kernels_;
   bool right_ = true;
+  uint64_t bits_ = 0xcbf29ce484222325;
 };
 
 }  // namespace
