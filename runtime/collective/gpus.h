@@ -48,8 +48,8 @@ struct GpuCommand {
 //          any order. What a command reads is there once the one that wrote it is done.
 // End:     whoever owns this ends all that is out, at the latest a second after the
 //          engine's CancelAll, and all before the engine is destroyed.
-// Memory:  leaders and their scratch stay as they are while the engine has an unfinished
-//          bucket on GPUs or posts out.
+// Memory:  leaders keep their numbers, and their scratch stays, while the engine has an
+//          unfinished bucket on GPUs or posts out; more leaders may come.
 class Gpus {
  public:
   static constexpr size_t kMaxInputs = 16;  // of an item, and outputs

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "runtime/collective/schedule.h"
+#include "runtime/collective/scratch.h"
 
 namespace reigen::collective {
 
@@ -48,6 +49,7 @@ struct Lane {
   int held = 0;  // index in buffers
   StepState state;
   std::array<LaneBuffer, 2> buffers;
+  Scratch* scratch = nullptr;  // that they were taken from
   bool running = false;
 
   LaneBuffer& holding() { return buffers[held]; }

@@ -79,6 +79,7 @@ bool NetworkRun::TakeBuffers(Lane& lane) {
   }
   lane.buffers[0].memory = first;
   lane.buffers[1].memory = second;
+  lane.scratch = &scratch;
   return true;
 }
 
@@ -91,7 +92,7 @@ std::byte* NetworkRun::TakeBuffer(Scratch& scratch) {
 void NetworkRun::GiveBackIfIdle(Lane& lane) {
   if (lane.buffers[0].memory == nullptr || !lane.idle()) return;
   for (LaneBuffer& buffer : lane.buffers) {
-    work_->ScratchOf(NumberOf(lane)).GiveBack(buffer.memory);
+    lane.scratch->GiveBack(buffer.memory);
     buffer.memory = nullptr;
   }
   ++context().returns;
