@@ -604,6 +604,23 @@ TEST_F(SdkDeviceTest, ShutdownEndsWhatIsInFlightAndTheNextSessionStartsAnew) {
   EXPECT_EQ(tripler_.on_device(), 1);
 }
 
+TEST_F(SdkDeviceTest, AGraphThatSomebodyCapturesIsNotDisturbed) {
+  Begin();
+  reigen_handle handle = 0;
+  StartTwo(&handle);
+  EXPECT_EQ(Finish(handle), REIGEN_OK) << last_;
+  x_ = driver_.Allocate(8);
+  driver_.Write(x_, {1, 2}, stream_);
+  driver_.Capture(true);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(Start({Tensor(x_, &two_, "x")}, &handle), REIGEN_OK) << reigen_last_error();
+    EXPECT_EQ(Finish(handle), REIGEN_OK) << last_;
+  }
+  driver_.Capture(false);
+  EXPECT_EQ(Two(), (std::vector<float>{27, 54}));
+  EXPECT_EQ(tripler_.on_device(), 4);
+}
+
 TEST_F(SdkDeviceTest, WhatOthersMayHaveOpenIsKeptForTheNextSession) {
   reigen_handle handle = 0;
   int allocated = 0;

@@ -8,7 +8,8 @@
 
 namespace reigen::sdk::cuda {
 
-// Pops what it pushed: the caller's own current context stays as it was.
+// Pops what it pushed: the caller's own current context stays as it was. Meanwhile, the
+// thread's calls do not disturb the capture of a graph by another one.
 class Device::Current {
  public:
   explicit Current(Device& device) : api_(device.api_) {
@@ -16,10 +17,13 @@ class Device::Current {
     if (!result_.ok()) return;
     result_ = device.Check("cuCtxPushCurrent", api_.push_context(device.context_));
     pushed_ = result_.ok();
+    if (pushed_) api_.exchange_capture_mode(&capture_mode_);
   }
   ~Current() {
+    if (!pushed_) return;
+    api_.exchange_capture_mode(&capture_mode_);
     CuContext popped = nullptr;
-    if (pushed_) api_.pop_context(&popped);
+    api_.pop_context(&popped);
   }
   Current(const Current&) = delete;
   Current& operator=(const Current&) = delete;
@@ -29,6 +33,7 @@ class Device::Current {
   const DriverApi& api_;
   Result result_;
   bool pushed_ = false;
+  int capture_mode_ = kCuCaptureModeRelaxed;  // the other one: of this, of the caller
 };
 
 }  // namespace reigen::sdk::cuda

@@ -39,6 +39,8 @@ inline constexpr int kCuDeviceAllowsRdma = 116;
 inline constexpr int kCuDeviceWritesOrdering = 118;
 inline constexpr int kCuDeviceExportsDmabuf = 124;
 
+inline constexpr int kCuCaptureModeRelaxed = 2;
+
 inline constexpr size_t kCuIpcHandleBytes = 64;
 struct CuIpcHandle {  // by value in calls
   unsigned char bytes[kCuIpcHandleBytes];
@@ -57,6 +59,7 @@ struct CuIpcHandle {  // by value in calls
   X(primary_release, cuDevicePrimaryCtxRelease_v2, (CuDevice device))                     \
   X(push_context, cuCtxPushCurrent_v2, (CuContext context))                               \
   X(pop_context, cuCtxPopCurrent_v2, (CuContext * context))                               \
+  X(exchange_capture_mode, cuThreadExchangeStreamCaptureMode, (int* mode))                \
   X(priority_range, cuCtxGetStreamPriorityRange, (int* least, int* greatest))             \
   X(stream_create, cuStreamCreateWithPriority,                                            \
     (CuStream * stream, unsigned flags, int priority))                                    \

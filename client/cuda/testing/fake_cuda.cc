@@ -208,6 +208,17 @@ FAKE_CUDA reigen_fake_cuda_write(uint64_t to, const void* from, size_t bytes, vo
 }
 
 // Streams do nothing, whoever asks.
+FAKE_CUDA cuThreadExchangeStreamCaptureMode(int* mode) {
+  std::swap(*mode, reigen::fake_cuda::capture_mode);
+  return 0;
+}
+
+FAKE_CUDA reigen_fake_cuda_capture(int captures) {
+  const std::lock_guard lock(Machine::Get().mutex());
+  Machine::Get().Capture(captures != 0);
+  return 0;
+}
+
 FAKE_CUDA reigen_fake_cuda_hang() {
   const std::lock_guard lock(Machine::Get().mutex());
   Machine::Get().Hang();

@@ -74,6 +74,10 @@ void FakeDriver::FailOnce(const char* symbol, CuResult code, int skip) {
 
 void FakeDriver::Mend() { Find<int (*)()>(library_, "reigen_fake_cuda_mend")(); }
 
+void FakeDriver::Capture(bool captures) {
+  Find<int (*)(int)>(library_, "reigen_fake_cuda_capture")(captures ? 1 : 0);
+}
+
 void FakeDriver::Hang() { Find<int (*)()>(library_, "reigen_fake_cuda_hang")(); }
 
 int FakeDriver::calls(const char* symbol) {

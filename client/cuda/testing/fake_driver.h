@@ -31,6 +31,8 @@ class FakeDriver {
   // Streams do nothing until Mend().
   void Hang();
   void Mend();
+  // As if another thread captured a graph.
+  void Capture(bool captures);
   int calls(const char* symbol);
   int registered();
 

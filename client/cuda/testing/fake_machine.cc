@@ -3,6 +3,8 @@
 namespace reigen::fake_cuda {
 namespace {
 
+constexpr int kRelaxed = 2;  // CU_STREAM_CAPTURE_MODE_RELAXED
+constexpr int kCaptureUnsupported = 900;
 constexpr int kInvalidContext = 201;
 constexpr int kNotReady = 600;
 constexpr int kFirstSticky = 700;
@@ -12,6 +14,7 @@ constexpr int kFirstNotSticky = 712;
 }  // namespace
 
 thread_local std::vector<int> contexts;
+thread_local int capture_mode = 0;
 
 // Never destroyed: the process's last calls come late.
 Machine& Machine::Get() {
@@ -29,6 +32,7 @@ int Machine::Enter(const char* symbol, bool needs_context) {
     return code;
   }
   if (const int code = FailureOf(symbol); code != 0) return code;
+  if (captures_ && needs_context && capture_mode != kRelaxed) return kCaptureUnsupported;
   return needs_context && contexts.empty() ? kInvalidContext : 0;
 }
 
@@ -42,6 +46,7 @@ void Machine::Mend() {
   fail_code_ = 0;
   sticky_ = 0;
   hangs_ = false;
+  captures_ = false;
 }
 
 int Machine::calls(const std::string& symbol) const {

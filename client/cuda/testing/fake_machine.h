@@ -37,6 +37,7 @@ struct Event {
 
 // The devices whose contexts this thread has pushed.
 extern thread_local std::vector<int> contexts;
+extern thread_local int capture_mode;
 
 class Machine {
  public:
@@ -48,6 +49,9 @@ class Machine {
   // From the call after `skip` more on. From 700 on errors are sticky.
   void FailOnce(const char* symbol, int code, int skip);
   void Hang() { hangs_ = true; }
+  // Somebody captures a graph, in the global mode: of other threads only calls in the
+  // relaxed mode are let through.
+  void Capture(bool captures) { captures_ = captures; }
   void Mend();
   int calls(const std::string& symbol) const;
 
@@ -71,6 +75,7 @@ class Machine {
   int fail_skip_ = 0;
   int sticky_ = 0;
   bool hangs_ = false;
+  bool captures_ = false;
   std::map<std::string, int> calls_;
   std::set<void*> asked_;
   Stream legacy_[kMaxDevices];
