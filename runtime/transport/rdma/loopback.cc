@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <thread>
 
 #include "runtime/transport/rdma/path.h"
 #include "runtime/transport/rdma/rdma_limits.h"
@@ -16,6 +17,23 @@ constexpr size_t kReadBytes = 64;
 constexpr uint64_t kJobMask = (uint64_t{1} << 48) - 1;
 
 }  // namespace
+
+Status Loopback::TryRead(size_t rail, std::span<const std::byte> memory, uint32_t key,
+                         Time deadline) {
+  REIGEN_ASSIGN_OR_RETURN(Port* const port, PortOf(rail));
+  const Step step = {0, reinterpret_cast<uint64_t>(&memory.back()), key, {}};
+  REIGEN_RETURN_IF_ERROR(Post(rail, *port, step));
+  const std::string what = "reading the registered memory of a GPU";
+  for (bool late = false;;) {
+    WorkCompletion completion;
+    REIGEN_ASSIGN_OR_RETURN(const size_t count, Poll({&completion, 1}));
+    if (count == 1 && completion.status == WorkStatus::kSuccess) return OkStatus();
+    if (count == 1) return DescribeCompletion(completion, what);
+    if (late) return DeadlineExceeded(what + " does not end");
+    late = Now() >= deadline;  // once more: it may be this process that did not run
+    std::this_thread::yield();
+  }
+}
 
 Status Loopback::ReadBack(const Frame& frame, std::span<const std::byte> target, uint8_t rails,
                           const MemoryUse& use) {

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/clock.h"
 #include "runtime/base/status.h"
 #include "runtime/transport/frame.h"
 #include "runtime/transport/link_core.h"
@@ -36,6 +37,11 @@ namespace reigen::transport::rdma {
 class Loopback {
  public:
   explicit Loopback(RdmaContext* context) : context_(*context), ports_(context->rails.size()) {}
+
+  // Whether the device reads the last byte of `memory`, which it has registered under
+  // `key`: that can fail where registering did not (an IOMMU, a bridge or a virtual
+  // function that does not let it through). Waits for it, until `deadline`.
+  Status TryRead(size_t rail, std::span<const std::byte> memory, uint32_t key, Time deadline);
 
   // `rails`: that wrote, by bit; all of them have the memory.
   Status ReadBack(const Frame& frame, std::span<const std::byte> target, uint8_t rails,

@@ -57,7 +57,8 @@ StatusOr<std::unique_ptr<Region>> Memory::Register(std::span<std::byte> memory, 
 }
 
 StatusOr<std::unique_ptr<Region>> Memory::RegisterDevice(const DeviceMemory& memory,
-                                                         Access access) {
+                                                         Access access,
+                                                         const TryRail& try_rail) {
   if (memory.memory.empty()) return std::make_unique<Region>();
   const auto address = reinterpret_cast<uint64_t>(memory.memory.data());
   auto registration = std::make_shared<Registration>();
@@ -68,9 +69,10 @@ StatusOr<std::unique_ptr<Region>> Memory::RegisterDevice(const DeviceMemory& mem
   for (size_t i = 0; i < rails_.size(); ++i) {
     auto region = rails_[i].device->RegisterDmabuf(memory.dmabuf, memory.offset,
                                                    memory.memory.size(), address, access);
-    if (!region.ok()) {
-      if (code == StatusCode::kUnimplemented) code = region.status().code();
-      reasons += (reasons.empty() ? "" : "; ") + rails_[i].name + ": " + Message(region.status());
+    const Status status = region.ok() ? try_rail(i, (*region)->remote_key()) : region.status();
+    if (!status.ok()) {
+      if (code == StatusCode::kUnimplemented) code = status.code();
+      reasons += (reasons.empty() ? "" : "; ") + rails_[i].name + ": " + Message(status);
       continue;
     }
     Take(*registration, rails_[i], i, std::move(region).value());

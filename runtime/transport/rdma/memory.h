@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -56,9 +57,13 @@ class Memory {
   // Until the Region is destroyed, which may be later than this.
   // ResourceExhausted: locked memory; says how much, and what to do.
   StatusOr<std::unique_ptr<Region>> Register(std::span<std::byte> memory, Access access);
-  // A rail that refuses is left out, which is logged once for each reason. If all
-  // refuse it is an error, with the code of the first one that is not Unimplemented.
-  StatusOr<std::unique_ptr<Region>> RegisterDevice(const DeviceMemory& memory, Access access);
+  // Whether the device of a rail reaches memory that it has registered under this key.
+  using TryRail = std::function<Status(size_t rail, uint32_t remote_key)>;
+  // A rail that refuses or fails `try_rail` is left out, which is logged once for each
+  // reason. If all do it is an error, with the code of the first one that is not
+  // Unimplemented.
+  StatusOr<std::unique_ptr<Region>> RegisterDevice(const DeviceMemory& memory, Access access,
+                                                   const TryRail& try_rail);
 
   // Null: no region covers it.
   MemoryUse Find(std::span<const std::byte> data) const;

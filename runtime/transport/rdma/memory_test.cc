@@ -90,10 +90,18 @@ class DeviceMemoryTest : public MemoryTest {
     for (const char* name : {"a0", "a1"}) fabric_.device(name).dmabuf = true;
   }
   StatusOr<std::unique_ptr<Region>> Register() {
-    return memory_->RegisterDevice(gpu_.device(), Access::kRelaxed);
+    return Register(gpu_.device());
+  }
+
+  StatusOr<std::unique_ptr<Region>> Register(const DeviceMemory& memory) {
+    return memory_->RegisterDevice(memory, Access::kRelaxed, [this](size_t rail, uint32_t key) {
+      EXPECT_NE(key, 0u);
+      return reached_[rail];
+    });
   }
 
   FakeGpuMemory gpu_{10000};
+  Status reached_[2];
 };
 
 // C49
@@ -134,7 +142,7 @@ TEST_F(DeviceMemoryTest, OneThatRefusesAmongThoseThatCannotDecidesTheCode) {
 TEST_F(DeviceMemoryTest, WhatIsNoDmabufIsRefused) {
   DeviceMemory memory = gpu_.device();
   memory.dmabuf = -1;
-  EXPECT_EQ(memory_->RegisterDevice(memory, Access::kRelaxed).status().code(),
+  EXPECT_EQ(Register(memory).status().code(),
             StatusCode::kInvalidArgument);
 }
 
@@ -150,11 +158,27 @@ TEST_F(DeviceMemoryTest, ARailThatRefusesIsLeftOut) {
   EXPECT_EQ(fabric_.registrations(), 1u);
 }
 
+// It was registered, and yet the device does not get there.
+TEST_F(DeviceMemoryTest, ARailThatDoesNotReachTheMemoryIsLeftOut) {
+  reached_[1] = Unavailable("no answer");
+  const auto region = Register();
+  ASSERT_TRUE(region.ok()) << region.status().ToString();
+  EXPECT_EQ(memory_->Find(gpu_.window())->rails, (Rails{0b01, 0b01}));
+  EXPECT_EQ(fabric_.registrations(), 1u);
+  reached_[0] = Internal("REM_ACCESS_ERR");
+  const Status refused = Register().status();
+  EXPECT_EQ(refused.code(), StatusCode::kInternal);
+  for (const char* part : {"a0: REM_ACCESS_ERR", "a1: no answer"}) {
+    EXPECT_NE(refused.ToString().find(part), std::string::npos) << refused.ToString();
+  }
+  EXPECT_EQ(fabric_.registrations(), 1u);
+}
+
 TEST_F(DeviceMemoryTest, RailsNearAreThoseAskedForIfTheyHaveIt) {
   const auto near = [&](std::vector<std::string> names) {
     DeviceMemory memory = gpu_.device();
     memory.near = std::move(names);
-    const auto region = memory_->RegisterDevice(memory, Access::kRelaxed);
+    const auto region = Register(memory);
     EXPECT_TRUE(region.ok());
     return memory_->Find(gpu_.window())->rails.near;
   };

@@ -40,6 +40,9 @@ class RdmaDeviceTest : public RdmaLinkTest {
     auto region = pair_->transport(host).RegisterDevice(memory);
     ASSERT_TRUE(region.ok()) << region.status().ToString();
     gpu_regions_[host] = std::move(region).value();
+    for (size_t i = 0; i < pair_->transport(host).devices().size(); ++i) {  // each has tried
+      device("fake" + std::to_string(host) + std::to_string(i)).reads = 0;
+    }
   }
   void ConnectGpus(bool read_back = true, int devices = 1) {
     MakeWithGpus(2, devices);
@@ -432,6 +435,39 @@ TEST_F(RdmaDeviceTest, RegistrationSaysWhichDeviceRefusesAndWhy) {
   device("fake01").dmabuf = false;
   EXPECT_EQ(transport.RegisterDevice(gpus_[0]->device()).status().code(),
             StatusCode::kUnimplemented);
+}
+
+// Registered, and yet not to be reached: known before anything counts on it.
+TEST_F(RdmaDeviceTest, ADeviceThatDoesNotReachTheMemoryIsLeftOutOrAnError) {
+  MakeWithGpus(/*channels=*/4, /*devices=*/2);
+  device("fake10").next_read_status = WorkStatus::kRemoteAccess;
+  for (int host : {0, 1}) RegisterGpu(host, true);
+  Connect();
+  Fill(Seen(0), 1);
+  Send(1, Gpu(0), Gpu(1));
+  ASSERT_TRUE(BothEnded(1));
+  EXPECT_EQ(ended_[1].at(1), OpResult::kOk);
+  EXPECT_TRUE(Same(Seen(0), Seen(1)));
+  EXPECT_EQ(device("fake00").wrote_bytes, 0u);
+
+  const size_t before = pair_->fabric().registrations();
+  device("fake00").next_read_status = WorkStatus::kRetryExceeded;
+  device("fake01").next_read_status = WorkStatus::kLocalProtection;
+  const Status refused = pair_->transport(0).RegisterDevice(gpus_[0]->device()).status();
+  EXPECT_EQ(refused.code(), StatusCode::kUnavailable);
+  for (const char* part : {"fake00: ", "RETRY_EXC_ERR", "fake01: ", "LOC_PROT_ERR", "reading"}) {
+    EXPECT_NE(refused.ToString().find(part), std::string::npos) << refused.ToString();
+  }
+  EXPECT_EQ(pair_->fabric().registrations(), before);
+}
+
+TEST_F(RdmaDeviceTest, ADeviceThatDoesNotAnswerIsNotWaitedForForEver) {
+  MakeWithGpus(1, 2);
+  pair_->fabric().HoldReads();
+  const Status refused = pair_->transport(0).RegisterDevice(gpus_[0]->device()).status();
+  EXPECT_EQ(refused.code(), StatusCode::kDeadlineExceeded) << refused.ToString();
+  pair_->fabric().Release();
+  EXPECT_EQ(device("fake00").reads, 0u);
 }
 
 }  // namespace

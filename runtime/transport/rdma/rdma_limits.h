@@ -52,6 +52,11 @@ inline constexpr uint32_t kLoopbackWrs = 64;
 // Short messages on their way by one of them.
 inline constexpr uint32_t kLoopbackSlots = 16;
 
+// A device that has registered a GPU's memory reads of it before it is counted on. That takes
+// microseconds; the worker is not heard of meanwhile, so that this is below what its guard
+// waits for.
+inline constexpr Duration kTryDeadline = seconds(2);
+
 // Work completions taken at once, and in one Progress() for one link: the others
 // must have their turn.
 inline constexpr size_t kPollBatch = 64;

@@ -6,6 +6,7 @@
 #include "runtime/base/check.h"
 #include "runtime/base/log.h"
 #include "runtime/transport/link_limits.h"
+#include "runtime/transport/rdma/loopback.h"
 #include "runtime/transport/rdma/rdma_context.h"
 #include "runtime/transport/rdma/rdma_limits.h"
 #include "runtime/transport/rdma/rdma_link.h"
@@ -84,7 +85,11 @@ StatusOr<std::unique_ptr<Region>> RdmaTransport::Register(std::span<std::byte> m
 }
 
 StatusOr<std::unique_ptr<Region>> RdmaTransport::RegisterDevice(const DeviceMemory& memory) {
-  return context_->memory->RegisterDevice(memory, context_->data_access());
+  const Time deadline = Now() + kTryDeadline;  // for all devices
+  const auto try_rail = [&](size_t rail, uint32_t key) {
+    return Loopback(context_.get()).TryRead(rail, memory.memory, key, deadline);
+  };
+  return context_->memory->RegisterDevice(memory, context_->data_access(), try_rail);
 }
 
 std::vector<std::string> RdmaTransport::devices() const {
