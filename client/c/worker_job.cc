@@ -164,12 +164,13 @@ Result WorkerJob::TakeNamesLocked(Operation& operation) {
 }
 
 Result WorkerJob::PublishLocked(const std::shared_ptr<Operation>& operation) {
+  const std::vector<local::Slot> slots = MakeSlots(*operation);
   {
-    // Before it is published: its completion may come at once.
+    // Before it is published: its completion, or its mirror, may come at once.
     const std::lock_guard lock(pending_mutex_);
     pending_.emplace(operation->id(), operation);
   }
-  Result sent = session_->submissions().Publish(MakeSlots(*operation));
+  Result sent = session_->submissions().Publish(slots);
   session_->submissions().WakeWorker();
   if (sent.ok()) {
     // Leave may have looked at what is pending for the last time: end it here.
