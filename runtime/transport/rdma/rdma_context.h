@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/base/clock.h"
+#include "runtime/base/status.h"
 #include "runtime/transport/rdma/memory.h"
 #include "runtime/transport/rdma/rail.h"
 #include "runtime/transport/rdma/rdma_transport.h"
@@ -43,6 +44,7 @@ struct RdmaContext {
   Farewell farewell;
   Reception reception;
   std::vector<RdmaLink*> links;
+  std::vector<Status> silent_rails;  // that did not answer when tried: not tried again
   uint32_t max_receives = 0;  // that every device takes in one queue
   int max_channels = 0;       // of a link; of what every device's completion queues hold
   Time now{};                 // of the last Progress()

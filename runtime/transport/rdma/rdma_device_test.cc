@@ -467,6 +467,8 @@ TEST_F(RdmaDeviceTest, ADeviceThatDoesNotAnswerIsNotWaitedForForEver) {
   const Status refused = pair_->transport(0).RegisterDevice(gpus_[0]->device()).status();
   EXPECT_EQ(refused.code(), StatusCode::kDeadlineExceeded) << refused.ToString();
   pair_->fabric().Release();
+  const Status again = pair_->transport(0).RegisterDevice(gpus_[0]->device()).status();
+  EXPECT_EQ(again.code(), StatusCode::kDeadlineExceeded) << "once is enough";
   EXPECT_EQ(device("fake00").reads, 0u);
 }
 

@@ -53,8 +53,8 @@ inline constexpr uint32_t kLoopbackWrs = 64;
 inline constexpr uint32_t kLoopbackSlots = 16;
 
 // A device that has registered a GPU's memory reads of it before it is counted on. That takes
-// microseconds; the worker is not heard of meanwhile, so that this is below what its guard
-// waits for.
+// microseconds; the worker is not heard of meanwhile, so that this, for all devices of a
+// host together and once, is below what its guard waits for.
 inline constexpr Duration kTryDeadline = seconds(2);
 
 // Work completions taken at once, and in one Progress() for one link: the others
