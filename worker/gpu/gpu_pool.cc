@@ -88,7 +88,7 @@ void GpuPool::FreeEnded() {
     if (!state_[i].ended || !state_[i].gave_memory) continue;
     const int local = static_cast<int>(i);
     scratch_->Release(Name(local) + " has left");
-    arenas_.Remove(local);
+    if (!state_[i].memory_stays) arenas_.Remove(local);
     state_[i].gave_memory = false;
   }
 }
@@ -206,9 +206,10 @@ void GpuPool::OnHostScratchMapped(int local, const Status& status) {
   scratch_->OnMapped(local, status);
 }
 
-void GpuPool::OnSessionEnded(int local) {
+void GpuPool::OnSessionEnded(int local, bool memory_stays) {
   if (state_[local].ended) return;
   state_[local].ended = true;
+  state_[local].memory_stays = memory_stays;
   GiveUp(local, Unavailable(Name(local) + " is gone"));
 }
 

@@ -51,7 +51,8 @@ class GpuPool : public collective::Gpus, public DeviceHandler, public GateGpus {
   void EndBy(Time time) { end_by_ = time; }
   // It ends now, also what comes later.
   void EndAll(const Status& why);
-  // No bucket runs and no post is out: memory of sessions that have ended is let go.
+  // No bucket runs and no post is out: memory of sessions that have ended is let go. What
+  // stays of one that broke is still known as a GPU's: buckets that want it fail.
   void FreeEnded();
 
   // --- collective::Gpus
@@ -65,7 +66,7 @@ class GpuPool : public collective::Gpus, public DeviceHandler, public GateGpus {
   void OnPeerArenaOpened(int local, int owner, uint32_t arena, const Status& status) override;
   void OnHostScratchMapped(int local, const Status& status) override;
   void OnCommandDone(int local, const local::DoneSlot& done) override;
-  void OnSessionEnded(int local) override;
+  void OnSessionEnded(int local, bool memory_stays) override;
 
   // --- GateGpus
   bool IsDevice(const std::byte* address) const override;
@@ -76,7 +77,8 @@ class GpuPool : public collective::Gpus, public DeviceHandler, public GateGpus {
 
  private:
   struct Trainer {
-    bool ended = true;  // or not there yet
+    bool ended = true;          // or not there yet
+    bool memory_stays = false;  // ended, and plans may still name it
     bool stuck = false;
     bool gave_memory = false;  // since this was last told to let go of it
     CommandBook book;

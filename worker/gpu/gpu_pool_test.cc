@@ -13,6 +13,11 @@
 #include <utility>
 #include <vector>
 
+#include "proto/local/local.h"
+#include "runtime/collective/bucket.h"
+#include "worker/core/request.h"
+#include "worker/core/request_table.h"
+#include "worker/gpu/gate.h"
 #include "worker/gpu/gpu_scratch.h"
 
 namespace reigen::worker {
@@ -196,7 +201,7 @@ TEST_F(GpuPoolTest, ACommandNamesPlacesAndEndsWithItsAnswer) {
 TEST_F(GpuPoolTest, WhatIsOutEndsWithItsSessionAndLaterOnesToo) {
   AddBoth();
   Submit(1);
-  pool_.OnSessionEnded(1);
+  pool_.OnSessionEnded(1, /*memory_stays=*/false);
   Submit(1);
   pool_.Progress(now_);
   EXPECT_EQ(done_, (std::vector<std::string>{"rank 5 is gone", "rank 5 is gone"}));
@@ -206,6 +211,42 @@ TEST_F(GpuPoolTest, WhatIsOutEndsWithItsSessionAndLaterOnesToo) {
   EXPECT_FALSE(pool_.IsDevice(Payload(1)));
   pool_.BeginEpoch();
   EXPECT_EQ(pool_.leaders(), 1);
+}
+
+// Its address range is never to be accessed: on the host the bucket would read it.
+TEST_F(GpuPoolTest, APlanOfASessionThatBrokeFailsThoughTheHostWasIdleMeanwhile) {
+  AddBoth();
+  ASSERT_EQ(pool_.Fits(Bucket(2)).verdict, Verdict::kFits);
+  auto spec = std::make_shared<RequestSpec>();
+  spec->device_kind = local::kCudaDevice;
+  spec->tensors = {{.name = "x", .dtype = DataType::kFloat32, .count = 4, .shape = {4}}};
+  auto instance = std::make_shared<Instance>();
+  instance->name = "x";
+  for (int local : {0, 1}) {
+    Request request;
+    request.spec = spec;
+    request.data = {Payload(local)};
+    instance->requests.emplace_back(std::move(request));
+  }
+  pool_.OnSessionEnded(1, /*memory_stays=*/true);
+  pool_.Progress(now_);
+  pool_.FreeEnded();
+  EXPECT_TRUE(network_.registered.empty());
+  int started = 0;
+  Gate gate(Gate::Options(), &pool_, [&started](collective::Bucket) { ++started; });
+  for (int hosts : {1, 2}) {
+    collective::Bucket bucket = Bucket(hosts);
+    bucket.done = [this](const Status& status) { done_.push_back(Message(status)); };
+    gate.Push(std::move(bucket), {instance}, {0}, now_);
+    while (!trainers_.commands[0].empty()) {
+      trainers_.commands[0].pop_back();
+      Answer(0);
+    }
+    pool_.Progress(now_);
+    gate.Step(now_);
+  }
+  EXPECT_EQ(started, 0);
+  EXPECT_EQ(done_, (std::vector<std::string>(2, "x: rank 5 is gone")));
 }
 
 TEST_F(GpuPoolTest, AnAnswerThatDoesNotComeIsAnErrorAndLateOnesAreIgnored) {
@@ -254,7 +295,7 @@ TEST_F(GpuPoolTest, DirectScratchIsRegisteredAndEachLeadersOwn) {
   EXPECT_EQ(pool_.scratch(1).WindowBytes(0), kWindow);
   EXPECT_EQ(pool_.scratch(1).TakeFromWindow(0, 64), At(0x20000000));
   EXPECT_TRUE(trainers_.scratches.empty());
-  pool_.OnSessionEnded(1);
+  pool_.OnSessionEnded(1, /*memory_stays=*/false);
   EXPECT_EQ(network_.registered.size(), 2u) << "until links are fenced";
   pool_.FreeEnded();
   EXPECT_TRUE(network_.registered.empty());
@@ -281,7 +322,7 @@ TEST_F(GpuPoolTest, ARefusedRegistrationIsStaged) {
       EXPECT_EQ(pool_.Fits(Bucket(2)).verdict, Verdict::kFits);
       EXPECT_EQ(&pool_.scratch(0), &pool_.scratch(1));
     }
-    for (int local : {0, 1}) pool_.OnSessionEnded(local);
+    for (int local : {0, 1}) pool_.OnSessionEnded(local, /*memory_stays=*/false);
     pool_.FreeEnded();
   }
 }

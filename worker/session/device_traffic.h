@@ -41,8 +41,9 @@ class DeviceHandler {
   virtual void OnHostScratchMapped(int local, const Status& status) = 0;
   // In the order of SendCommand, one for each; none after OnSessionEnded.
   virtual void OnCommandDone(int local, const local::DoneSlot& done) = 0;
-  // Its memory stays until no bucket uses it.
-  virtual void OnSessionEnded(int local) = 0;
+  // Its memory stays until no bucket uses it; for good if `memory_stays`: then plans of what
+  // it had asked for may still come.
+  virtual void OnSessionEnded(int local, bool memory_stays) = 0;
 };
 
 // What is said to trainers; to one without a session: nothing.

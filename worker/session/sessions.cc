@@ -280,22 +280,22 @@ void Sessions::Release(int local) {
   Retire(local);
 }
 
-std::shared_ptr<Session> Sessions::TakeOut(int local) {
+std::shared_ptr<Session> Sessions::TakeOut(int local, bool memory_stays) {
   std::shared_ptr<Session> session = std::exchange(sessions_[local], nullptr);
   for (int fd : {session->socket(), session->pidfd(), session->wake_fd()}) loop_->Remove(fd);
   session->Close();
-  if (devices_ != nullptr) devices_->OnSessionEnded(local);
+  if (devices_ != nullptr) devices_->OnSessionEnded(local, memory_stays);
   return session;
 }
 
 void Sessions::Retire(int local) {
-  if (sessions_[local] != nullptr) retired_.push_back(TakeOut(local));
+  if (sessions_[local] != nullptr) retired_.push_back(TakeOut(local, /*memory_stays=*/false));
 }
 
 void Sessions::Break(int local, const std::string& reason) {
   if (sessions_[local] == nullptr) return;
   const pid_t pid = gone_[local] = sessions_[local]->pid();
-  broken_.push_back(TakeOut(local));
+  broken_.push_back(TakeOut(local, /*memory_stays=*/true));
   handler_->OnGone(local, pid, reason);
 }
 

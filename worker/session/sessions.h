@@ -109,7 +109,7 @@ class Sessions : public DeviceTrainers {
   void BreakUnlessOk(int local, const Status& status);
   void Grow(Session& session, uint64_t bytes);
   void Drain(int local);
-  std::shared_ptr<Session> TakeOut(int local);
+  std::shared_ptr<Session> TakeOut(int local, bool memory_stays);
   void Retire(int local);
   void Break(int local, const std::string& reason);
   void Allocate(const std::string& name, uint64_t bytes,

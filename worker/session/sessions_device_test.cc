@@ -53,7 +53,9 @@ class SessionsDeviceTest : public testing::Test, public SessionHandler, public D
   void OnCommandDone(int, const local::DoneSlot& done) override {
     said_.push_back("done " + std::to_string(done.id));
   }
-  void OnSessionEnded(int) override { said_.push_back("ended"); }
+  void OnSessionEnded(int, bool memory_stays) override {
+    said_.push_back(memory_stays ? "ended, its memory stays" : "ended");
+  }
 
   void Turn() {
     loop_->RunOnce(Now() + milliseconds(1));
@@ -189,7 +191,12 @@ TEST_F(SessionsDeviceTest, AnswersAreTakenOnce) {
   EXPECT_EQ(said_, (std::vector<std::string>{"mapped no?memory", "opened 3.7 "}));
   trainer_->Send(opened);
   ExpectGone("was not asked to open");
-  EXPECT_EQ(said_.back(), "ended");
+  EXPECT_EQ(said_.back(), "ended, its memory stays");
+}
+
+TEST_F(SessionsDeviceTest, OfASessionThatLeftNoMemoryStays) {
+  sessions_->Release(0);
+  EXPECT_EQ(said_, (std::vector<std::string>{"ended"}));
 }
 
 TEST_F(SessionsDeviceTest, AMappingThatNobodyAskedForEndsTheSession) {
