@@ -128,7 +128,7 @@ void CommandThread::Start(std::span<const local::Slot> slots, const local::Comma
                           Out* out) {
   if (head.kind == local::CommandKind::kMirror && head.item_count == 0) {
     out->request = head.request;
-    out->result = mirrors_.start(head.request, LastEnd(), &out->mirror.emplace());
+    out->result = mirrors_.start(head.request, &out->mirror.emplace());
     if (out->result.ok()) out->end = std::move(out->mirror->end);
     return;
   }
@@ -139,13 +139,6 @@ void CommandThread::Start(std::span<const local::Slot> slots, const local::Comma
   }
   if (out->result.ok()) out->result = device_->StartCommand(command, &out->end);
   if (!out->result.ok()) out->end.reset();
-}
-
-const cuda::Device::Event* CommandThread::LastEnd() const {
-  for (auto out = out_.rbegin(); out != out_.rend(); ++out) {
-    if (out->end != nullptr && !out->mirror) return out->end.get();
-  }
-  return nullptr;
 }
 
 // Answers those that are done, in order; sleeps for a moment, or until there is news, if

@@ -42,8 +42,8 @@ struct Mirror {
 
 // Whose requests are mirrored. Called by the command thread.
 struct MirrorCalls {
-  // Starts the copy; `after`, if any, is the end of what may still write there.
-  std::function<Result(uint64_t request, const cuda::Device::Event* after, Mirror* out)> start;
+  // Starts the copy, after the commands before.
+  std::function<Result(uint64_t request, Mirror* out)> start;
   // It is done: from now on the payload is in that block.
   std::function<void(uint64_t request, Block block)> end;
 };
@@ -76,7 +76,6 @@ class CommandThread {
   bool TakeCommands();
   void StartOne(std::span<const local::Slot> slots);
   void Start(std::span<const local::Slot> slots, const local::CommandSlot& head, Out* out);
-  const cuda::Device::Event* LastEnd() const;
   bool AnswerEnded(uint32_t seen);
   bool Answer(Out& out);
   void KeepIfTouched(Out& out);

@@ -73,8 +73,9 @@ Result DeviceWork::StartFetch(const Request& request, std::span<const Payload> p
                         .layout = &tensor.in});
     }
   }
+  const bool waits_on_gpu = pinned_ || copies.empty();
   return Named(request, packs.empty()
-                            ? device_->StartToHost(*begin_, copies, pinned_, &fetched_)
+                            ? device_->StartToHost(*begin_, copies, waits_on_gpu, &fetched_)
                             : device_->StartPack(*begin_, packs, &fetched_));
 }
 
@@ -87,15 +88,8 @@ void DeviceWork::KeepIfTouched(PayloadBlock block) {
 }
 
 Result DeviceWork::StartMirror(const DeviceBlock& from, const Block& to,
-                               const cuda::Device::Event* after,
                                std::unique_ptr<cuda::Device::Event>* end) const {
-  const Layout contiguous;
-  const cuda::Copy copy = {.device = from.address,
-                           .host = to.data(),
-                           .bytes = from.bytes,
-                           .layout = &contiguous};
-  return device_->StartToHost(after != nullptr ? *after : *fetched_, {&copy, 1},
-                              TryPin(to.file()), end);
+  return device_->StartMirror(from.address, to.data(), from.bytes, TryPin(to.file()), end);
 }
 
 Result DeviceWork::Send(const Request& request, std::span<const Payload> payloads,

@@ -57,10 +57,9 @@ class DeviceWork {
   Result EndFetch(const Request& request);
   // After a failure: keeps the memory for as long as the device may touch it.
   void KeepIfTouched(PayloadBlock block);
-  // All of a device block to a host block, after the fetch and `after`, if there is one.
+  // All of a device block to a host block, after the commands before; the fetch has ended.
   // By another thread.
   Result StartMirror(const DeviceBlock& from, const Block& to,
-                     const cuda::Device::Event* after,
                      std::unique_ptr<cuda::Device::Event>* end) const;
   // payloads -> outputs; the caller's stream goes on after it. Does not wait: `block`,
   // which the payloads lie in, goes to the thread until the device is done with it.

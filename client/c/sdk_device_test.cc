@@ -100,6 +100,7 @@ class SdkDeviceTest : public testing::Test {
     if (cuda::KernelImageText() == nullptr) GTEST_SKIP() << "built without nvcc";
   }
   ~SdkDeviceTest() override {
+    driver_.Mend();
     reigen_shutdown();
     for (const char* name : {"REIGEN_SOCKET", "REIGEN_RANK", "REIGEN_CUDA_ARENA_MB"}) {
       unsetenv(name);
@@ -157,6 +158,15 @@ class SdkDeviceTest : public testing::Test {
     ASSERT_EQ(Start({Tensor(x_, &two_, name)}, handle), REIGEN_OK) << reigen_last_error();
   }
   std::vector<float> Two() { return driver_.Read(x_, 2, stream_); }
+
+  // Of this process, until there are more than `before`; 30 s at most.
+  void WaitForMoreCalls(const char* symbol, int before) {
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (driver_.calls(symbol) <= before && std::chrono::steady_clock::now() < limit) {
+      std::this_thread::yield();
+    }
+    EXPECT_GT(driver_.calls(symbol), before) << symbol;
+  }
 
   local::DoneSlot DoneOf(uint64_t id) {
     for (size_t count = 1;; ++count) {
@@ -473,6 +483,55 @@ TEST_F(SdkDeviceTest, AMirroredRequestIsOneOfHostMemory) {
   EXPECT_EQ(driver_.Read(memory[1], 2, stream_), (std::vector<float>{4, 71}));
 }
 
+TEST_F(SdkDeviceTest, AMirrorDoesNotWaitForTheStreamOfALaterTensor) {
+  BeginSilent();
+  reigen_handle handles[2] = {};
+  StartTwo(&handles[0], "x");
+  const SeenRequest seen = worker_->WaitForRequests(1)[0];
+  const int waits = driver_.calls("cuStreamWaitEvent");
+  driver_.Hang(stream_);  // as if it waited for another rank
+  StartTwo(&handles[1], "y");
+  WaitForMoreCalls("cuStreamWaitEvent", waits);
+  const local::DoneSlot done = DoneOf(worker_->Mirror(seen.head.request));
+  EXPECT_EQ(done.code, local::ResultCode::kOk) << done.text;
+  driver_.Mend();
+  for (size_t i = 0; i < 2; ++i) {
+    worker_->Complete(worker_->WaitForRequests(i + 1)[i].head.request);
+    EXPECT_EQ(Finish(handles[i]), REIGEN_OK) << last_;
+  }
+}
+
+TEST_F(SdkDeviceTest, WhatABroadcastGivesWaitsForTheStreamOnTheGpuAlone) {
+  Begin();
+  // The device thread waits for the first until the other two are there.
+  reigen_handle first = 0;
+  driver_.Hang(stream_);
+  int copies = driver_.calls("cuMemcpyAsync");
+  StartTwo(&first, "first");
+  WaitForMoreCalls("cuMemcpyAsync", copies);  // into its payload
+  const cuda::CuStream late = driver_.NewStream();
+  const cuda::CuAddress y = driver_.Allocate(8);
+  driver_.Write(y, {5, 6}, late);
+  driver_.Hang(late);
+  reigen_tensor tensor = Tensor(y, &two_, "y");
+  tensor.stream = reinterpret_cast<uintptr_t>(late);
+  const reigen_broadcast_options options = {
+      .struct_size = sizeof(reigen_broadcast_options), .root_rank = 1, .process_set = 0};
+  reigen_handle received = 0;
+  ASSERT_EQ(reigen_broadcast_async(nullptr, &tensor, 1, &options, &received), REIGEN_OK)
+      << reigen_last_error();
+  reigen_handle last = 0;
+  copies = driver_.calls("cuMemcpyAsync");
+  StartTwo(&last);
+  driver_.Hang(stream_, false);
+  WaitForMoreCalls("cuMemcpyAsync", copies);
+  driver_.Hang(late, false);
+  for (const reigen_handle handle : {first, received, last}) {
+    EXPECT_EQ(Finish(handle), REIGEN_OK) << last_;
+  }
+  EXPECT_EQ(tripler_.on_device(), 3);
+}
+
 TEST_F(SdkDeviceTest, AMirrorMayNeedAnotherArena) {
   BeginSilent();
   const int64_t many = static_cast<int64_t>(kMiB);  // 4 MiB: the host's arena has 1
@@ -619,6 +678,38 @@ TEST_F(SdkDeviceTest, AGraphThatSomebodyCapturesIsNotDisturbed) {
   driver_.Capture(false);
   EXPECT_EQ(Two(), (std::vector<float>{27, 54}));
   EXPECT_EQ(tripler_.on_device(), 4);
+}
+
+TEST_F(SdkDeviceTest, ATensorWhoseStreamCapturesAGraphIsRefused) {
+  Begin();
+  reigen_handle handle = 0;
+  StartTwo(&handle);
+  EXPECT_EQ(Finish(handle), REIGEN_OK) << last_;
+  driver_.Capture(stream_, true);
+  const int events = driver_.calls("cuEventRecord");
+  reigen_tensor tensor = Tensor(x_, &two_, "x");
+  EXPECT_EQ(Start({tensor}, &handle), REIGEN_FAILED_PRECONDITION);
+  EXPECT_STREQ(reigen_last_error(), "allreduce.x: the stream is capturing a graph");
+  tensor.stream = 0;
+  EXPECT_EQ(Start({tensor}, &handle), REIGEN_FAILED_PRECONDITION);
+  EXPECT_STREQ(reigen_last_error(),
+               "allreduce.x: the default stream waits for one that is capturing a graph");
+  EXPECT_EQ(driver_.calls("cuEventRecord"), events);
+  driver_.Capture(stream_, false);
+  StartTwo(&handle);
+  EXPECT_EQ(Finish(handle), REIGEN_OK) << last_;
+}
+
+TEST_F(SdkDeviceTest, AResultIsNotBroughtToAStreamThatCapturesAGraph) {
+  Begin();
+  reigen_handle handle = 0;
+  StartTwo(&handle);
+  driver_.Capture(stream_, true);
+  EXPECT_EQ(Finish(handle), REIGEN_FAILED_PRECONDITION);
+  EXPECT_EQ(last_, "allreduce.x: the stream is capturing a graph");
+  driver_.Capture(stream_, false);
+  StartTwo(&handle);
+  EXPECT_EQ(Finish(handle), REIGEN_OK) << last_;
 }
 
 TEST_F(SdkDeviceTest, WhatOthersMayHaveOpenIsKeptForTheNextSession) {

@@ -50,7 +50,7 @@ class WorkerJob : public Job {
   void SendOldestFetched();
   void FailFetch(Operation& operation, Result result);
   MirrorCalls MirrorCallsOf();
-  Result StartMirror(uint64_t request, const cuda::Device::Event* after, Mirror* out);
+  Result StartMirror(uint64_t request, Mirror* out);
   void EndMirror(uint64_t request, Block block);
   Result TakeNamesLocked(Operation& operation);
   Result PublishLocked(const std::shared_ptr<Operation>& operation);

@@ -67,13 +67,12 @@ void WorkerJob::FailFetch(Operation& operation, Result result) {
 }
 
 MirrorCalls WorkerJob::MirrorCallsOf() {
-  return {.start = [this](uint64_t request, const cuda::Device::Event* after,
-                          Mirror* out) { return StartMirror(request, after, out); },
+  return {.start = [this](uint64_t request, Mirror* out) { return StartMirror(request, out); },
           .end = [this](uint64_t request, Block block) { EndMirror(request, std::move(block)); }};
 }
 
 // In the command thread.
-Result WorkerJob::StartMirror(uint64_t request, const cuda::Device::Event* after, Mirror* out) {
+Result WorkerJob::StartMirror(uint64_t request, Mirror* out) {
   std::shared_ptr<Operation> operation;
   {
     const std::lock_guard lock(pending_mutex_);
@@ -87,7 +86,7 @@ Result WorkerJob::StartMirror(uint64_t request, const cuda::Device::Event* after
     out->from = *operation->device_block();
   }
   REIGEN_SDK_RETURN_IF_ERROR(Allocate(out->from.bytes, &out->to));
-  return operation->device_work().StartMirror(out->from, out->to, after, &out->end);
+  return operation->device_work().StartMirror(out->from, out->to, &out->end);
 }
 
 // In the command thread. It may have ended: with the session.

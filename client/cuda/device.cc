@@ -133,7 +133,21 @@ Result Device::Record(CuStream stream, std::unique_ptr<Event>* out) {
 Result Device::Mark(CuStream stream, std::unique_ptr<Event>* out) {
   const Current current(*this);
   REIGEN_SDK_RETURN_IF_ERROR(Result(current.result()));
+  REIGEN_SDK_RETURN_IF_ERROR(CheckCapture(stream));
   return Record(stream, out);
+}
+
+// An event of a capture would draw the device's streams into the graph.
+Result Device::CheckCapture(CuStream stream) {
+  int status = kCuCaptureStatusNone;
+  const CuResult code = api_.is_capturing(stream, &status);
+  if (code == kCuCaptureImplicit) {
+    return Fail(REIGEN_FAILED_PRECONDITION,
+                "the default stream waits for one that is capturing a graph");
+  }
+  REIGEN_SDK_RETURN_IF_ERROR(Check("cuStreamIsCapturing", code));
+  if (status == kCuCaptureStatusNone) return Ok();
+  return Fail(REIGEN_FAILED_PRECONDITION, "the stream is capturing a graph");
 }
 
 Result Device::Await(const char* call, const std::function<CuResult()>& query) {

@@ -1,7 +1,8 @@
 // One GPU as the SDK uses it: tensors to and from packed memory, of the host or of GPUs,
 // on two streams of high priority of its own, ordered after and before the caller's streams
 // by events; small and strided ones by the kernels of libreigen, where it has them and the
-// device takes them. Commands of the worker's run on a third.
+// device takes them. Commands of the worker's run on a third: they never wait for a
+// caller's stream.
 //
 // Threads: any; every call makes the device's primary context, which is the
 //          frameworks' too, current for its own duration.
@@ -84,7 +85,7 @@ class Device : public std::enable_shared_from_this<Device> {
 
   int ordinal() const { return ordinal_; }
   const DeviceFacts& facts() const { return facts_; }
-  // What the stream has been given so far.
+  // What the stream has been given so far. FailedPrecondition: it captures a graph.
   Result Mark(CuStream stream, std::unique_ptr<Event>* out);
   // After `begin`: device -> host. The host memory has the elements at `end`. Unless it
   // was pinned this waits for `begin`.
@@ -123,8 +124,11 @@ class Device : public std::enable_shared_from_this<Device> {
   // Packed -> tensors; `stream` goes on after it.
   Result StartUnpack(std::span<const DevicePack> packs, CuStream stream,
                      std::unique_ptr<Event>* end);
-  // Commands run one after the other. A failure: none of its work goes on.
+  // Commands and mirrors run one after the other. A failure: none of its work goes on.
   Result StartCommand(const Command& command, std::unique_ptr<Event>* end);
+  // Memory of the GPU -> the host's. Unless that was pinned this waits until it is done.
+  Result StartMirror(CuAddress from, void* to, size_t bytes, bool pinned,
+                     std::unique_ptr<Event>* end);
 
   bool has_kernels() const { return kernels_ != nullptr; }
   // After `begin`, in one launch for 16 items; `stream` goes on after it. Requires
@@ -157,6 +161,7 @@ class Device : public std::enable_shared_from_this<Device> {
   Result RecordEnd(const Lane& lane, CuStream stream, std::unique_ptr<Event>* end);
   Result Await(const char* call, const std::function<CuResult()>& query);
   Result CheckLimit(Time begin);
+  Result CheckCapture(CuStream stream);
   Result Drain(const Lane& lane);
   size_t scratch_bytes() const;
   Result Fetch(const Lane& lane, const PackPlan& plan);

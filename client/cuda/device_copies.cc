@@ -116,6 +116,7 @@ Result Device::Send(const Lane& lane, const PackPlan& plan) {
 
 Result Device::RecordEnd(const Lane& lane, CuStream stream, std::unique_ptr<Event>* end) {
   REIGEN_SDK_RETURN_IF_ERROR(Record(lane.stream, end));
+  REIGEN_SDK_RETURN_IF_ERROR(CheckCapture(stream));
   return Check("cuStreamWaitEvent", api_.stream_wait_event(stream, (*end)->get(), 0));
 }
 

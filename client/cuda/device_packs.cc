@@ -1,4 +1,5 @@
-// The device's work that stays on GPUs: packing, unpacking and commands.
+// The device's work that stays on GPUs: packing, unpacking and commands; and mirrors, which
+// are ordered with commands.
 #include <memory>
 #include <utility>
 #include <vector>
@@ -88,6 +89,21 @@ Result Device::StartCommand(const Command& command, std::unique_ptr<Event>* end)
   REIGEN_SDK_RETURN_IF_ERROR(Result(current.result()));
   const std::lock_guard lock(commands_.mutex);
   Result started = RunCommand(commands_, plan);
+  if (started.ok()) started = Record(commands_.stream, end);
+  if (!started.ok()) static_cast<void>(Drain(commands_).ok());
+  return started;
+}
+
+Result Device::StartMirror(CuAddress from, void* to, size_t bytes, bool pinned,
+                           std::unique_ptr<Event>* end) {
+  const Current current(*this);
+  REIGEN_SDK_RETURN_IF_ERROR(Result(current.result()));
+  const std::lock_guard lock(commands_.mutex);
+  // The driver itself waits for the stream in copies to pageable memory, without limit.
+  Result started = pinned ? Ok() : Drain(commands_);
+  if (started.ok()) {
+    started = Check("cuMemcpyDtoHAsync", api_.copy_to_host(to, from, bytes, commands_.stream));
+  }
   if (started.ok()) started = Record(commands_.stream, end);
   if (!started.ok()) static_cast<void>(Drain(commands_).ok());
   return started;

@@ -25,6 +25,7 @@ inline constexpr CuResult kCuDeinitialized = 4;
 inline constexpr CuResult kCuNoDevice = 100;
 inline constexpr CuResult kCuNotReady = 600;
 inline constexpr CuResult kCuIllegalAddress = 700;
+inline constexpr CuResult kCuCaptureImplicit = 906;
 
 inline constexpr unsigned kCuStreamNonBlocking = 1;
 inline constexpr unsigned kCuEventDisableTiming = 2;
@@ -40,6 +41,7 @@ inline constexpr int kCuDeviceWritesOrdering = 118;
 inline constexpr int kCuDeviceExportsDmabuf = 124;
 
 inline constexpr int kCuCaptureModeRelaxed = 2;
+inline constexpr int kCuCaptureStatusNone = 0;
 
 inline constexpr size_t kCuIpcHandleBytes = 64;
 struct CuIpcHandle {  // by value in calls
@@ -59,6 +61,7 @@ struct CuIpcHandle {  // by value in calls
   X(primary_release, cuDevicePrimaryCtxRelease_v2, (CuDevice device))                     \
   X(push_context, cuCtxPushCurrent_v2, (CuContext context))                               \
   X(pop_context, cuCtxPopCurrent_v2, (CuContext * context))                               \
+  X(is_capturing, cuStreamIsCapturing, (CuStream stream, int* status))                    \
   X(exchange_capture_mode, cuThreadExchangeStreamCaptureMode, (int* mode))                \
   X(priority_range, cuCtxGetStreamPriorityRange, (int* least, int* greatest))             \
   X(stream_create, cuStreamCreateWithPriority,                                            \

@@ -48,6 +48,8 @@ TEST(DriverApiTest, NumbersAreTheToolkits) {
   EXPECT_EQ(kCuNoDevice, CUDA_ERROR_NO_DEVICE);
   EXPECT_EQ(kCuNotReady, CUDA_ERROR_NOT_READY);
   EXPECT_EQ(kCuIllegalAddress, CUDA_ERROR_ILLEGAL_ADDRESS);
+  EXPECT_EQ(kCuCaptureImplicit, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+  EXPECT_EQ(kCuCaptureStatusNone, CU_STREAM_CAPTURE_STATUS_NONE);
   EXPECT_EQ(kCuStreamNonBlocking, unsigned{CU_STREAM_NON_BLOCKING});
   EXPECT_EQ(kCuEventDisableTiming, unsigned{CU_EVENT_DISABLE_TIMING});
   EXPECT_EQ(kCuHostRegisterPortable, unsigned{CU_MEMHOSTREGISTER_PORTABLE});

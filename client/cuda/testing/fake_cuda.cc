@@ -22,6 +22,8 @@ namespace {
 
 constexpr int kInvalidContext = 201;
 constexpr int kInvalidHandle = 400;
+constexpr int kNotReady = 600;
+constexpr int kCaptureImplicit = 906;
 
 const char* NameOf(int code) {
   switch (code) {
@@ -112,8 +114,15 @@ FAKE_CUDA cuStreamDestroy_v2(void* stream) {
 FAKE_CUDA cuStreamSynchronize(void* stream) {
   return Run("cuStreamSynchronize", true, [=](Machine& machine) {
     Stream* const fake = machine.StreamOf(stream);
-    machine.RunTo(fake, fake->work.size());
-    return 0;
+    return machine.RunTo(fake, fake->work.size()) ? 0 : kNotReady;
+  });
+}
+
+FAKE_CUDA cuStreamIsCapturing(void* stream, int* status) {
+  return Run("cuStreamIsCapturing", true, [=](Machine& machine) {
+    Stream* const fake = machine.StreamOf(stream);
+    *status = fake->captures ? 1 : 0;
+    return stream == nullptr && machine.StreamCaptures() ? kCaptureImplicit : 0;
   });
 }
 
@@ -121,8 +130,7 @@ FAKE_CUDA cuStreamWaitEvent(void* stream, void* event, unsigned) {
   return Run("cuStreamWaitEvent", true, [=](Machine& machine) {
     const Event seen = *static_cast<Event*>(event);
     if (seen.stream == nullptr) return 0;
-    machine.Push(machine.StreamOf(stream),
-                 [&machine, seen] { machine.RunTo(seen.stream, seen.position); });
+    machine.PushWait(machine.StreamOf(stream), seen.stream, seen.position);
     return 0;
   });
 }
@@ -222,6 +230,18 @@ FAKE_CUDA reigen_fake_cuda_capture(int captures) {
 FAKE_CUDA reigen_fake_cuda_hang() {
   const std::lock_guard lock(Machine::Get().mutex());
   Machine::Get().Hang();
+  return 0;
+}
+
+FAKE_CUDA reigen_fake_cuda_hang_stream(void* stream, int hangs) {
+  const std::lock_guard lock(Machine::Get().mutex());
+  Machine::Get().StreamOf(stream)->hangs = hangs != 0;
+  return 0;
+}
+
+FAKE_CUDA reigen_fake_cuda_capture_stream(void* stream, int captures) {
+  const std::lock_guard lock(Machine::Get().mutex());
+  Machine::Get().StreamOf(stream)->captures = captures != 0;
   return 0;
 }
 

@@ -78,6 +78,15 @@ void FakeDriver::Capture(bool captures) {
   Find<int (*)(int)>(library_, "reigen_fake_cuda_capture")(captures ? 1 : 0);
 }
 
+void FakeDriver::Capture(CuStream stream, bool captures) {
+  Find<int (*)(CuStream, int)>(library_, "reigen_fake_cuda_capture_stream")(stream,
+                                                                           captures ? 1 : 0);
+}
+
+void FakeDriver::Hang(CuStream stream, bool hangs) {
+  Find<int (*)(CuStream, int)>(library_, "reigen_fake_cuda_hang_stream")(stream, hangs ? 1 : 0);
+}
+
 void FakeDriver::Hang() { Find<int (*)()>(library_, "reigen_fake_cuda_hang")(); }
 
 int FakeDriver::calls(const char* symbol) {

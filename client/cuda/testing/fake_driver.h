@@ -30,9 +30,13 @@ class FakeDriver {
   void FailOnce(const char* symbol, CuResult code, int skip = 0);
   // Streams do nothing until Mend().
   void Hang();
+  // This one does no more until it is told that it hangs no longer.
+  void Hang(CuStream stream, bool hangs = true);
   void Mend();
   // As if another thread captured a graph.
   void Capture(bool captures);
+  // The stream itself captures.
+  void Capture(CuStream stream, bool captures);
   int calls(const char* symbol);
   int registered();
 

@@ -1,5 +1,8 @@
 #include "client/cuda/testing/fake_machine.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace reigen::fake_cuda {
 namespace {
 
@@ -47,6 +50,8 @@ void Machine::Mend() {
   sticky_ = 0;
   hangs_ = false;
   captures_ = false;
+  for (Stream& legacy : legacy_) legacy.hangs = legacy.captures = false;
+  for (const auto& [handle, stream] : streams_) stream->hangs = stream->captures = false;
 }
 
 int Machine::calls(const std::string& symbol) const {
@@ -63,21 +68,33 @@ Stream* Machine::StreamOf(void* handle) {
 }
 
 void Machine::Push(Stream* stream, std::function<void()> work) {
-  stream->work.push_back(std::move(work));
+  stream->work.push_back({.run = std::move(work), .after = nullptr, .position = 0});
 }
 
-void Machine::RunTo(Stream* stream, size_t position) {
+void Machine::PushWait(Stream* stream, Stream* after, size_t position) {
+  stream->work.push_back({.run = [] {}, .after = after, .position = position});
+}
+
+bool Machine::RunTo(Stream* stream, size_t position) {
   while (stream->done < position) {
-    const auto work = std::move(stream->work[stream->done++]);
-    work();
+    Stream::Work& next = stream->work[stream->done];
+    if (stream->hangs || (next.after != nullptr && !RunTo(next.after, next.position))) return false;
+    ++stream->done;
+    std::exchange(next.run, nullptr)();
   }
+  return true;
+}
+
+bool Machine::StreamCaptures() const {
+  return std::any_of(streams_.begin(), streams_.end(),
+                     [](const auto& entry) { return entry.second->captures; });
 }
 
 int Machine::Query(void* handle, Stream* stream, size_t position) {
   if (stream->done >= position) return 0;
   if (hangs_ || asked_.insert(handle).second) return kNotReady;
+  if (!RunTo(stream, position)) return kNotReady;
   asked_.erase(handle);
-  RunTo(stream, position);
   return sticky_;
 }
 

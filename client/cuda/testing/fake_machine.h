@@ -24,9 +24,18 @@
 namespace reigen::fake_cuda {
 
 struct Stream {
+  // A kernel or copy, or a wait for another stream.
+  struct Work {
+    std::function<void()> run;
+    Stream* after = nullptr;
+    size_t position = 0;
+  };
+
   int device = 0;
-  std::vector<std::function<void()>> work;
+  std::vector<Work> work;
   size_t done = 0;
+  bool hangs = false;
+  bool captures = false;
 };
 
 struct Event {
@@ -60,7 +69,11 @@ class Machine {
   std::map<void*, std::unique_ptr<Event>>& events() { return events_; }
   Stream* StreamOf(void* handle);  // the default one is the current device's
   void Push(Stream* stream, std::function<void()> work);
-  void RunTo(Stream* stream, size_t position);
+  void PushWait(Stream* stream, Stream* after, size_t position);
+  // False: a stream hangs.
+  bool RunTo(Stream* stream, size_t position);
+  // Some stream captures a graph.
+  bool StreamCaptures() const;
   // What asking about an event or stream gives: at first that it is not ready.
   int Query(void* handle, Stream* stream, size_t position);
 

@@ -20,6 +20,7 @@ constexpr unsigned kDeviceMap = 2;
 constexpr unsigned kLazyEnablePeerAccess = 1;
 constexpr int kDmabuf = 1;
 constexpr int kDeviceOrdinal = 9;
+constexpr int kWouldHang = 600;  // no driver says so: it would wait
 
 // As CUDA's own.
 struct IpcHandle {
@@ -35,8 +36,8 @@ int StartHostCopy(Machine& machine, void* stream_handle, const void* host, Range
   machine.Push(stream, [&machine, device, to, from] {
     machine.Touch(kAnyDevice, {&device, 1}, [&] { std::memcpy(to, from, device.bytes); });
   });
-  if (!machine.memory().Registered(host)) machine.RunTo(stream, stream->work.size());
-  return 0;
+  const bool waits = !machine.memory().Registered(host);
+  return !waits || machine.RunTo(stream, stream->work.size()) ? 0 : kWouldHang;
 }
 
 int StartCopy(Machine& machine, void* stream, uint64_t to, uint64_t from, size_t bytes) {
