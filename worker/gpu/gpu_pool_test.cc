@@ -14,11 +14,13 @@
 #include <vector>
 
 #include "proto/local/local.h"
+#include "runtime/base/unique_fd.h"
 #include "runtime/collective/bucket.h"
 #include "worker/core/request.h"
 #include "worker/core/request_table.h"
 #include "worker/gpu/gate.h"
 #include "worker/gpu/gpu_scratch.h"
+#include "worker/session/trainer_fd.h"
 
 namespace reigen::worker {
 namespace {
@@ -101,7 +103,7 @@ class GpuPoolTest : public testing::Test {
       arena.base = At(0x10000000u * static_cast<unsigned>(local + 1));
       arena.bytes = ScratchBytes(kWindow);
       arena.kind = local::DeviceArenaKind::kScratch;
-      arena.dmabuf.Reset(eventfd(0, EFD_CLOEXEC));
+      arena.dmabuf = TrainerFd(UniqueFd(eventfd(0, EFD_CLOEXEC)), executor_.get());
       pool_.OnDeviceArena(local, std::move(arena));
     }
     DeviceArena payloads;

@@ -10,8 +10,8 @@
 
 #include "proto/local/local.h"
 #include "runtime/base/status.h"
-#include "runtime/base/unique_fd.h"
 #include "worker/session/commands.h"
+#include "worker/session/trainer_fd.h"
 
 namespace reigen::worker {
 
@@ -26,7 +26,7 @@ struct DeviceArena {
   bool allows_rdma = false;
   std::string bus_id;  // "0000:3b:00.0", or empty: what came was none
   std::array<uint8_t, local::kIpcHandleBytes> ipc_handle{};
-  UniqueFd dmabuf;            // of a scratch; or:
+  TrainerFd dmabuf;           // of a scratch; or:
   std::string why_no_dmabuf;
 };
 

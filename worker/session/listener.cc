@@ -43,7 +43,9 @@ Status Listener::Listen(const std::string& path) {
 
 void Listener::OnConnection() {
   while (true) {
-    UniqueFd socket(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    TrainerFd socket(
+        UniqueFd(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)),
+        executor_);
     if (!socket.valid()) {
       if (errno == EINTR || errno == ECONNABORTED) continue;
       if (errno != EAGAIN) REIGEN_WARN("accepting a trainer: {}", std::strerror(errno));
@@ -75,7 +77,7 @@ void Listener::OnConnection() {
 void Listener::OnPacket(int fd) {
   const auto it = strangers_.find(fd);
   if (it == strangers_.end()) return;
-  const StatusOr<std::optional<TrainerPacket>> packet = ReceivePacket(fd);
+  const StatusOr<std::optional<TrainerPacket>> packet = ReceivePacket(fd, executor_);
   if (packet.ok() && !packet->has_value()) return;
   const pid_t pid = it->second.peer.pid;
   if (!packet.ok() || (*packet)->kind != local::PacketKind::kHello) {

@@ -9,8 +9,10 @@
 #include "proto/local/local.h"
 #include "runtime/base/status.h"
 #include "runtime/base/unique_fd.h"
+#include "runtime/collective/executor.h"
 #include "worker/event_loop.h"
 #include "worker/session/packets.h"
+#include "worker/session/trainer_fd.h"
 
 namespace reigen::worker {
 
@@ -22,16 +24,18 @@ namespace reigen::worker {
 class Listener {
  public:
   using OnHello =
-      std::function<void(UniqueFd socket, const PeerIdentity& peer, const local::Hello& hello)>;
+      std::function<void(TrainerFd socket, const PeerIdentity& peer, const local::Hello& hello)>;
 
-  Listener(EventLoop* loop, OnHello on_hello) : loop_(loop), on_hello_(std::move(on_hello)) {}
+  // Both outlive it.
+  Listener(EventLoop* loop, collective::WorkExecutor* executor, OnHello on_hello)
+      : loop_(loop), executor_(executor), on_hello_(std::move(on_hello)) {}
   ~Listener();
 
   Status Listen(const std::string& path);
 
  private:
   struct Stranger {
-    UniqueFd socket;
+    TrainerFd socket;
     PeerIdentity peer;
     uint64_t number = 0;  // in order of arrival
   };
@@ -41,6 +45,7 @@ class Listener {
   void Drop(int fd);
 
   EventLoop* const loop_;
+  collective::WorkExecutor* const executor_;
   const OnHello on_hello_;
   UniqueFd socket_;
   std::map<int, Stranger> strangers_;  // by descriptor

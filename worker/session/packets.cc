@@ -10,11 +10,15 @@
 #include <vector>
 
 #include "runtime/base/check.h"
+#include "runtime/base/unique_fd.h"
 
 namespace reigen::worker {
 namespace {
 
-constexpr size_t kMaxFds = 3;
+constexpr size_t kMaxFds = 3;  // that are sent
+// The most that the kernel passes with a packet. It closes what finds no room, in the
+// thread that receives.
+constexpr size_t kMaxFdsReceived = 253;
 
 // The struct of one kind, of exactly its size.
 template <typename T>
@@ -58,13 +62,13 @@ StatusOr<TrainerPacket> Parse(std::span<const std::byte> bytes) {
 }
 
 // Takes the descriptors out of a message, so that none is left open.
-std::vector<UniqueFd> TakeFds(msghdr& message) {
-  std::vector<UniqueFd> fds;
+std::vector<TrainerFd> TakeFds(msghdr& message, collective::WorkExecutor* executor) {
+  std::vector<TrainerFd> fds;
   for (cmsghdr* at = CMSG_FIRSTHDR(&message); at != nullptr; at = CMSG_NXTHDR(&message, at)) {
     if (at->cmsg_level != SOL_SOCKET || at->cmsg_type != SCM_RIGHTS) continue;
     std::vector<int> numbers((at->cmsg_len - CMSG_LEN(0)) / sizeof(int));
     std::memcpy(numbers.data(), CMSG_DATA(at), numbers.size() * sizeof(int));
-    for (int fd : numbers) fds.emplace_back(fd);
+    for (int fd : numbers) fds.emplace_back(UniqueFd(fd), executor);
   }
   return fds;
 }
@@ -117,10 +121,11 @@ void SetText(const std::string& text, std::span<char> field) {
   field[bytes] = 0;
 }
 
-StatusOr<std::optional<TrainerPacket>> ReceivePacket(int socket) {
+StatusOr<std::optional<TrainerPacket>> ReceivePacket(int socket,
+                                                     collective::WorkExecutor* executor) {
   std::array<std::byte, 256> bytes;  // more than any packet of a trainer
   iovec part{bytes.data(), bytes.size()};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];  // what finds no room is dropped
+  alignas(cmsghdr) char control[CMSG_SPACE(kMaxFdsReceived * sizeof(int))];
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
@@ -135,13 +140,14 @@ StatusOr<std::optional<TrainerPacket>> ReceivePacket(int socket) {
     if (errno == EAGAIN || errno == EWOULDBLOCK) return std::optional<TrainerPacket>();
     return ErrnoStatus(StatusCode::kUnavailable, "receiving from the trainer");
   }
-  std::vector<UniqueFd> fds = TakeFds(message);
+  std::vector<TrainerFd> fds = TakeFds(message, executor);
   REIGEN_ASSIGN_OR_RETURN(TrainerPacket packet,
                           Parse({bytes.data(), static_cast<size_t>(received)}));
   if (!fds.empty()) {
     if (packet.kind != local::PacketKind::kAddDeviceArena) {
       return InvalidArgument("a descriptor with a packet that has none");
     }
+    if (fds.size() > 1) return InvalidArgument("more than one descriptor");
     packet.dmabuf = std::move(fds[0]);
   }
   return std::optional<TrainerPacket>(std::move(packet));

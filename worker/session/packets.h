@@ -12,7 +12,8 @@
 
 #include "proto/local/local.h"
 #include "runtime/base/status.h"
-#include "runtime/base/unique_fd.h"
+#include "runtime/collective/executor.h"
+#include "worker/session/trainer_fd.h"
 
 namespace reigen::worker {
 
@@ -22,7 +23,7 @@ struct TrainerPacket {
   local::Hello hello;          // kHello
   local::GrowArena grow_arena; // kGrowArena
   local::AddDeviceArena add_device_arena;         // kAddDeviceArena
-  UniqueFd dmabuf;                                // of it; of no other packet
+  TrainerFd dmabuf;                               // of it; of no other packet
   local::PeerArenaOpened peer_arena_opened;       // kPeerArenaOpened
   local::HostScratchMapped host_scratch_mapped;   // kHostScratchMapped
 };
@@ -44,8 +45,10 @@ void SetText(const std::string& text, std::span<char> field);
 local::Refused MakeRefused(local::ResultCode code, const std::string& text);
 
 // The next packet, if there is one. Unavailable: the other side has closed.
-// InvalidArgument: it sent something else than a packet of a trainer.
-StatusOr<std::optional<TrainerPacket>> ReceivePacket(int socket);
+// InvalidArgument: it sent something else than a packet of a trainer. The executor closes
+// what comes with it.
+StatusOr<std::optional<TrainerPacket>> ReceivePacket(int socket,
+                                                     collective::WorkExecutor* executor);
 
 struct PeerIdentity {
   pid_t pid = 0;

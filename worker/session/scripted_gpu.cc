@@ -61,7 +61,8 @@ std::optional<uint32_t> ScriptedGpu::AddArena(uint64_t bytes, local::DeviceArena
                   behaviour_.why_no_dmabuf.c_str());
   }
   if (scratch && behaviour_.why_no_dmabuf.empty()) {
-    trainer_.SendWithFd(&packet, sizeof packet, fd.get());
+    const int fds[] = {fd.get()};
+    trainer_.SendWithFds(&packet, sizeof packet, fds);
   } else {
     trainer_.Send(packet);
   }

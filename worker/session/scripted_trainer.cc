@@ -16,6 +16,11 @@
 #include "runtime/base/check.h"
 
 namespace reigen::worker {
+namespace {
+
+constexpr size_t kMostFds = 253;  // of one packet, says the kernel
+
+}  // namespace
 
 ScriptedTrainer::ScriptedTrainer(Duration limit, std::function<void()> idle)
     : limit_(limit), idle_(std::move(idle)) {}
@@ -38,19 +43,20 @@ void ScriptedTrainer::Send(const void* packet, size_t bytes) {
   (void)send(socket_.get(), packet, bytes, MSG_NOSIGNAL);
 }
 
-void ScriptedTrainer::SendWithFd(const void* packet, size_t bytes, int fd) {
+void ScriptedTrainer::SendWithFds(const void* packet, size_t bytes, std::span<const int> fds) {
   iovec part{const_cast<void*>(packet), bytes};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  alignas(cmsghdr) char control[CMSG_SPACE(kMostFds * sizeof(int))] = {};
+  REIGEN_CHECK(fds.size() <= kMostFds);
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
   message.msg_control = control;
-  message.msg_controllen = sizeof control;
+  message.msg_controllen = CMSG_SPACE(fds.size_bytes());
   cmsghdr* head = CMSG_FIRSTHDR(&message);
   head->cmsg_level = SOL_SOCKET;
   head->cmsg_type = SCM_RIGHTS;
-  head->cmsg_len = CMSG_LEN(sizeof fd);
-  std::memcpy(CMSG_DATA(head), &fd, sizeof fd);
+  head->cmsg_len = CMSG_LEN(fds.size_bytes());
+  std::memcpy(CMSG_DATA(head), fds.data(), fds.size_bytes());
   (void)sendmsg(socket_.get(), &message, MSG_NOSIGNAL);
 }
 

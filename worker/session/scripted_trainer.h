@@ -50,7 +50,7 @@ class ScriptedTrainer {
   std::optional<local::PacketKind> Receive();
   // Nothing but a Refused: its text.
   std::string ReceiveRefusal();
-  void SendWithFd(const void* packet, size_t bytes, int fd);
+  void SendWithFds(const void* packet, size_t bytes, std::span<const int> fds);
   // Sees each packet first; true: Receive() goes on to the next one.
   using OnPacket = std::function<bool(local::PacketKind kind, std::vector<UniqueFd>& fds)>;
   void set_on_packet(OnPacket on_packet) { on_packet_ = std::move(on_packet); }

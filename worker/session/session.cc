@@ -9,7 +9,7 @@
 
 namespace reigen::worker {
 
-Session::Session(int local, pid_t pid, UniqueFd socket, UniqueFd pidfd, UniqueFd wake,
+Session::Session(int local, pid_t pid, TrainerFd socket, UniqueFd pidfd, UniqueFd wake,
                  MemoryFile queues, MemoryFile arena)
     : local_(local),
       pid_(pid),
@@ -104,7 +104,7 @@ void Session::Complete(uint64_t request, local::ResultCode code, const std::stri
 }
 
 void Session::Close() {
-  socket_.Reset();
+  socket_.HangUp();
   pidfd_.Reset();
   wake_.Reset();
 }

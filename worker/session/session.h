@@ -22,6 +22,7 @@
 #include "worker/session/intake.h"
 #include "worker/session/memory_file.h"
 #include "worker/session/queues.h"
+#include "worker/session/trainer_fd.h"
 
 namespace reigen::worker {
 
@@ -33,7 +34,7 @@ namespace reigen::worker {
 class Session {
  public:
   // `queues` and the first arena are mapped already.
-  Session(int local, pid_t pid, UniqueFd socket, UniqueFd pidfd, UniqueFd wake,
+  Session(int local, pid_t pid, TrainerFd socket, UniqueFd pidfd, UniqueFd wake,
           MemoryFile queues, MemoryFile arena);
 
   int local() const { return local_; }
@@ -52,7 +53,7 @@ class Session {
   // --- its GPU (session_device.cc)
   // Answers an AddDeviceArena. ResourceExhausted: it was refused; other errors end the
   // session.
-  StatusOr<DeviceArena> AddDeviceArena(const local::AddDeviceArena& packet, UniqueFd dmabuf);
+  StatusOr<DeviceArena> AddDeviceArena(const local::AddDeviceArena& packet, TrainerFd dmabuf);
   Status SendPeerArena(const local::PeerArena& arena);
   Status SendHostScratch(uint64_t bytes, int fd);
   // An error: nothing of the kind was asked, or it is answered already.
@@ -90,7 +91,7 @@ class Session {
 
   const int local_;
   const pid_t pid_;
-  UniqueFd socket_;
+  TrainerFd socket_;
   UniqueFd pidfd_;
   UniqueFd wake_;
   MemoryFile queues_file_;

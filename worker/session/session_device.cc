@@ -36,7 +36,7 @@ std::string BusId(std::span<const char> field) {
 }  // namespace
 
 StatusOr<DeviceArena> Session::AddDeviceArena(const local::AddDeviceArena& packet,
-                                              UniqueFd dmabuf) {
+                                              TrainerFd dmabuf) {
   const bool scratch = packet.kind == local::DeviceArenaKind::kScratch;
   if (!scratch && packet.kind != local::DeviceArenaKind::kTensors) {
     return InvalidArgument("a device arena of unknown kind");

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "runtime/base/log.h"
+#include "runtime/base/unique_fd.h"
 #include "worker/limits.h"
 
 namespace reigen::worker {
@@ -30,12 +31,12 @@ Sessions::Sessions(Options options, EventLoop* loop, collective::WorkExecutor* e
       loop_(loop),
       executor_(executor),
       handler_(handler),
-      listener_(loop,
-                [this](UniqueFd socket, const PeerIdentity& peer, const local::Hello& hello) {
+      listener_(loop, executor,
+                [this](TrainerFd socket, const PeerIdentity& peer, const local::Hello& hello) {
                   OnStranger(std::move(socket), peer, hello);
                 }),
       sessions_(options_.ranks.size()),
-      allocating_(options_.ranks.size(), 0),
+      attaching_(options_.ranks.size()),
       gone_(options_.ranks.size(), 0) {}
 
 Sessions::~Sessions() {
@@ -63,7 +64,7 @@ std::string Sessions::WhyRefused(const PeerIdentity& peer, const local::Hello& h
            " cannot take its place";
   }
   const pid_t holder =
-      sessions_[local] != nullptr ? sessions_[local]->pid() : allocating_[local];
+      sessions_[local] != nullptr ? sessions_[local]->pid() : attaching_[local].pid;
   if (holder != 0) {
     return rank + " is held by process " + std::to_string(holder) + ": " + who +
            " cannot attach for it too";
@@ -71,7 +72,7 @@ std::string Sessions::WhyRefused(const PeerIdentity& peer, const local::Hello& h
   return "";
 }
 
-void Sessions::OnStranger(UniqueFd socket, const PeerIdentity& peer, const local::Hello& hello) {
+void Sessions::OnStranger(TrainerFd socket, const PeerIdentity& peer, const local::Hello& hello) {
   const auto it = std::find(options_.ranks.begin(), options_.ranks.end(), hello.rank);
   const int local =
       it == options_.ranks.end() ? -1 : static_cast<int>(it - options_.ranks.begin());
@@ -81,8 +82,8 @@ void Sessions::OnStranger(UniqueFd socket, const PeerIdentity& peer, const local
     (void)SendPacket(socket.get(), MakeRefused(local::ResultCode::kFailedPrecondition, why));
     return;
   }
-  allocating_[local] = peer.pid;
-  Attach(local, peer.pid, std::move(socket));
+  attaching_[local] = {peer.pid, std::move(socket)};
+  Attach(local);
 }
 
 void Sessions::Allocate(const std::string& name, uint64_t bytes,
@@ -94,15 +95,13 @@ void Sessions::Allocate(const std::string& name, uint64_t bytes,
                     });
 }
 
-void Sessions::Attach(int local, pid_t pid, UniqueFd socket) {
-  auto held = std::make_shared<UniqueFd>(std::move(socket));
-  const auto refuse = [this, held, local](const Status& status) {
-    allocating_[local] = 0;
-    REIGEN_WARN("rank={} cannot attach: {}", options_.ranks[local], Message(status));
-    (void)SendPacket(held->get(),
-                     MakeRefused(local::ResultCode::kResourceExhausted, Message(status)));
-  };
+void Sessions::Attach(int local) {
   Allocate("reigen-arena", local::kFirstArenaBytes, [=, this](StatusOr<MemoryFile> arena) {
+    auto [pid, socket] = std::exchange(attaching_[local], {});
+    const auto refuse = [&, at = socket.get()](const Status& status) {
+      REIGEN_WARN("rank={} cannot attach: {}", options_.ranks[local], Message(status));
+      (void)SendPacket(at, MakeRefused(local::ResultCode::kResourceExhausted, Message(status)));
+    };
     if (!arena.ok()) return refuse(arena.status());
     StatusOr<MemoryFile> queues = MemoryFile::Make("reigen-queues", local::QueuesBytes());
     if (!queues.ok()) return refuse(queues.status());
@@ -111,10 +110,9 @@ void Sessions::Attach(int local, pid_t pid, UniqueFd socket) {
     if (!pidfd.valid() || !wake.valid()) {
       return refuse(ErrnoStatus(StatusCode::kResourceExhausted, "watching the process"));
     }
-    auto session = std::make_shared<Session>(local, pid, std::move(*held), std::move(pidfd),
+    auto session = std::make_shared<Session>(local, pid, std::move(socket), std::move(pidfd),
                                              std::move(wake), std::move(*queues),
                                              std::move(*arena));
-    allocating_[local] = 0;
     if (const Status status = session->SendWelcome(devices_ != nullptr); !status.ok()) {
       REIGEN_WARN("rank={} attached and was gone: {}", options_.ranks[local], Message(status));
       return;  // nothing of it counts yet; a dead process is seen by its parent
@@ -142,7 +140,7 @@ Status Sessions::Watch(const Session& session) {
 void Sessions::OnSocket(int local) {
   while (sessions_[local] != nullptr) {
     const std::shared_ptr<Session> session = sessions_[local];
-    StatusOr<std::optional<TrainerPacket>> packet = ReceivePacket(session->socket());
+    StatusOr<std::optional<TrainerPacket>> packet = ReceivePacket(session->socket(), executor_);
     if (!packet.ok()) {
       Drain(local);
       const bool closed = packet.status().code() == StatusCode::kUnavailable;

@@ -13,7 +13,6 @@
 
 #include "proto/local/local.h"
 #include "runtime/base/status.h"
-#include "runtime/base/unique_fd.h"
 #include "runtime/collective/executor.h"
 #include "worker/core/request.h"
 #include "worker/event_loop.h"
@@ -21,6 +20,7 @@
 #include "worker/session/listener.h"
 #include "worker/session/packets.h"
 #include "worker/session/session.h"
+#include "worker/session/trainer_fd.h"
 
 namespace reigen::worker {
 
@@ -97,9 +97,14 @@ class Sessions : public DeviceTrainers {
   void EndSession(int local, const std::string& reason) override;
 
  private:
-  void OnStranger(UniqueFd socket, const PeerIdentity& peer, const local::Hello& hello);
+  struct Attaching {
+    pid_t pid = 0;  // 0: nobody
+    TrainerFd socket;
+  };
+
+  void OnStranger(TrainerFd socket, const PeerIdentity& peer, const local::Hello& hello);
   std::string WhyRefused(const PeerIdentity& peer, const local::Hello& hello, int local) const;
-  void Attach(int local, pid_t pid, UniqueFd socket);
+  void Attach(int local);
   Status Watch(const Session& session);
   void OnSocket(int local);
   void OnPidfd(int local);
@@ -122,7 +127,7 @@ class Sessions : public DeviceTrainers {
   DeviceHandler* devices_ = nullptr;
   Listener listener_;
   std::vector<std::shared_ptr<Session>> sessions_;  // per local rank; null: none
-  std::vector<pid_t> allocating_;                   // per local rank; 0: none
+  std::vector<Attaching> attaching_;                // per local rank
   std::vector<pid_t> gone_;  // per local rank: who was lost; nobody attaches after it
   std::vector<std::shared_ptr<Session>> retired_;
   std::vector<std::shared_ptr<Session>> broken_;

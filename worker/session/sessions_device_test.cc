@@ -1,7 +1,9 @@
 // Goal: what trainers say of their GPUs arrives checked; what they may not say ends their
 // session.
 // Method: a scripted trainer in the thread of the loop.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -15,12 +17,50 @@
 #include <vector>
 
 #include "runtime/base/clock.h"
+#include "runtime/base/unique_fd.h"
+#include "runtime/collective/executor.h"
 #include "worker/limits.h"
 #include "worker/session/scripted_trainer.h"
 #include "worker/session/sessions.h"
 
 namespace reigen::worker {
 namespace {
+
+// Does work at once, unless it is held.
+class HeldExecutor : public collective::WorkExecutor {
+ public:
+  void Submit(std::function<void()> work, std::function<void()> done) override {
+    if (!held_) return inner_->Submit(std::move(work), std::move(done));
+    queue_.emplace_back(std::move(work), std::move(done));
+  }
+  int event_fd() const override { return inner_->event_fd(); }
+  void Progress() override { inner_->Progress(); }
+  void Hold() { held_ = true; }
+  void LetGo() {
+    held_ = false;
+    for (auto& [work, done] : std::exchange(queue_, {})) Submit(std::move(work), std::move(done));
+  }
+
+ private:
+  std::unique_ptr<collective::WorkExecutor> inner_ = collective::MakeInlineExecutor();
+  bool held_ = false;
+  std::vector<std::pair<std::function<void()>, std::function<void()>>> queue_;
+};
+
+// Tells when its `far` is closed everywhere.
+struct WatchedFd {
+  WatchedFd() {
+    int ends[2];
+    EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);
+    near.Reset(ends[0]);
+    far.Reset(ends[1]);
+  }
+  bool IsClosed() const {
+    pollfd one{near.get(), 0, 0};
+    return poll(&one, 1, 0) == 1 && (one.revents & POLLHUP) != 0;
+  }
+  UniqueFd near, far;
+};
 
 class SessionsDeviceTest : public testing::Test, public SessionHandler, public DeviceHandler {
  protected:
@@ -31,6 +71,8 @@ class SessionsDeviceTest : public testing::Test, public SessionHandler, public D
     sessions_->TakeDevices(this);
     ASSERT_TRUE(sessions_->Listen(path_).ok());
     Attach();
+    sessions_->BeginEpoch(0, local::EpochBegun{});
+    ASSERT_EQ(trainer_->Receive(), local::PacketKind::kEpochBegun);
   }
   void TearDown() override {
     sessions_.reset();
@@ -88,12 +130,12 @@ class SessionsDeviceTest : public testing::Test, public SessionHandler, public D
     EXPECT_NE(gone_[0].find(why), std::string::npos) << gone_[0];
   }
 
+  std::unique_ptr<HeldExecutor> executor_ = std::make_unique<HeldExecutor>();
   std::string folder_, path_;
   std::vector<std::string> gone_, said_;
   std::vector<Request> requests_;
   std::vector<DeviceArena> arenas_;
   std::unique_ptr<EventLoop> loop_ = std::move(*EventLoop::Make());
-  std::unique_ptr<collective::WorkExecutor> executor_ = collective::MakeInlineExecutor();
   std::unique_ptr<Sessions> sessions_ = std::make_unique<Sessions>(
       Sessions::Options{.ranks = {4}, .belongs = [](pid_t, int) { return true; }}, loop_.get(),
       executor_.get(), this);
@@ -130,7 +172,8 @@ TEST_F(SessionsDeviceTest, AnArenaOfAGpuIsOneOfTheSeriesAndHoldsOnlyCudaTensors)
 TEST_F(SessionsDeviceTest, AScratchComesWithItsDmabufAndHoldsNoPayload) {
   const UniqueFd fd(eventfd(0, EFD_CLOEXEC));
   const auto packet = Packet(local::DeviceArenaKind::kScratch);
-  trainer_->SendWithFd(&packet, sizeof packet, fd.get());
+  const int fds[] = {fd.get()};
+  trainer_->SendWithFds(&packet, sizeof packet, fds);
   ASSERT_EQ(trainer_->Receive(), local::PacketKind::kDeviceArenaAdded);
   EXPECT_TRUE(arenas_[0].dmabuf.valid());
   EXPECT_TRUE(arenas_[0].why_no_dmabuf.empty());
@@ -207,8 +250,43 @@ TEST_F(SessionsDeviceTest, AMappingThatNobodyAskedForEndsTheSession) {
 TEST_F(SessionsDeviceTest, ADescriptorOfNoScratchEndsTheSession) {
   const UniqueFd fd(eventfd(0, EFD_CLOEXEC));
   const local::GrowArena grow;
-  trainer_->SendWithFd(&grow, sizeof grow, fd.get());
+  const int fds[] = {fd.get()};
+  trainer_->SendWithFds(&grow, sizeof grow, fds);
   ExpectGone("a descriptor with a packet that has none");
+}
+
+TEST_F(SessionsDeviceTest, MoreThanADmabufEndsTheSession) {
+  const UniqueFd fd(eventfd(0, EFD_CLOEXEC));
+  const auto packet = Packet(local::DeviceArenaKind::kScratch);
+  const int fds[] = {fd.get(), fd.get()};
+  trainer_->SendWithFds(&packet, sizeof packet, fds);
+  ExpectGone("more than one descriptor");
+}
+
+// A close can block: a socket's that lingers, a file's of a FUSE mount.
+TEST_F(SessionsDeviceTest, NoDescriptorOfATrainersIsClosedInTheLoop) {
+  executor_->Hold();
+  WatchedFd dmabuf, wrong, unread;
+  const auto packet = Packet(local::DeviceArenaKind::kScratch);
+  const int one[] = {dmabuf.far.get()};
+  trainer_->SendWithFds(&packet, sizeof packet, one);
+  ASSERT_EQ(trainer_->Receive(), local::PacketKind::kDeviceArenaAdded);
+  arenas_.clear();
+  const local::GrowArena grow;
+  const std::vector<int> many(253, wrong.far.get());
+  trainer_->SendWithFds(&grow, sizeof grow, many);
+  const int last[] = {unread.far.get()};
+  trainer_->SendWithFds(&grow, sizeof grow, last);
+  for (WatchedFd* watched : {&dmabuf, &wrong, &unread}) watched->far.Reset();
+  ExpectGone("a descriptor with a packet that has none");
+  EXPECT_EQ(trainer_->Receive(), std::nullopt) << "it sees the end at once";
+  EXPECT_FALSE(dmabuf.IsClosed());
+  EXPECT_FALSE(wrong.IsClosed());
+  EXPECT_FALSE(unread.IsClosed());
+  executor_->LetGo();
+  EXPECT_TRUE(dmabuf.IsClosed());
+  EXPECT_TRUE(wrong.IsClosed());
+  EXPECT_TRUE(unread.IsClosed());
 }
 
 TEST_F(SessionsDeviceTest, CommandsAreSeenAndTheirAnswersWakeTheWorker) {
