@@ -35,6 +35,11 @@ Status Session::SendWelcome(bool takes_device_arenas) {
   return OkStatus();
 }
 
+Status Session::SendEpochBegun(const local::EpochBegun& begun) {
+  in_epoch_ = true;
+  return SendPacket(socket_.get(), begun);
+}
+
 Status Session::AddArena(MemoryFile arena) {
   local::ArenaGrown grown;
   grown.bytes = arena.memory().size();

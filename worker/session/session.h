@@ -44,6 +44,7 @@ class Session {
   int wake_fd() const { return wake_.get(); }
 
   Status SendWelcome(bool takes_device_arenas);
+  Status SendEpochBegun(const local::EpochBegun& begun);
   // The file of a GrowArena.
   Status AddArena(MemoryFile arena);
   size_t arenas() const { return views_.size(); }
@@ -98,6 +99,7 @@ class Session {
   std::vector<MemoryFile> arenas_;
   std::vector<AddressRange> device_ranges_;
   uint64_t device_bytes_ = 0;
+  bool in_epoch_ = false;
   bool has_scratch_ = false;
   std::set<std::pair<uint32_t, uint32_t>> opening_;  // (local rank, arena) of PeerArenas
   bool mapping_ = false;                             // a HostScratch

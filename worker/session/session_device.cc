@@ -41,6 +41,8 @@ StatusOr<DeviceArena> Session::AddDeviceArena(const local::AddDeviceArena& packe
   if (!scratch && packet.kind != local::DeviceArenaKind::kTensors) {
     return InvalidArgument("a device arena of unknown kind");
   }
+  // All sessions of the host are of this epoch then: their answers are about its arenas.
+  if (!in_epoch_) return InvalidArgument("a device arena before the epoch");
   if (scratch && has_scratch_) return InvalidArgument("a second scratch");
   if (!scratch && dmabuf.valid()) return InvalidArgument("a dma-buf that is not of a scratch");
   if (growing_) return InvalidArgument("a device arena while another arena is made");

@@ -248,7 +248,7 @@ void Sessions::WokenUp() {
 
 void Sessions::BeginEpoch(int local, const local::EpochBegun& begun) {
   if (sessions_[local] == nullptr) return;
-  if (const Status s = SendPacket(sessions_[local]->socket(), begun); !s.ok()) {
+  if (const Status s = sessions_[local]->SendEpochBegun(begun); !s.ok()) {
     Break(local, Message(s));
   }
 }

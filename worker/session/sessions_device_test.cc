@@ -289,6 +289,15 @@ TEST_F(SessionsDeviceTest, NoDescriptorOfATrainersIsClosedInTheLoop) {
   EXPECT_TRUE(unread.IsClosed());
 }
 
+// Else a slow trainer's answer about an arena of the session before would count for one
+// of the same number in this one.
+TEST_F(SessionsDeviceTest, AnArenaOfAGpuBeforeTheEpochEndsTheSession) {
+  sessions_->Release(0);
+  Attach();
+  trainer_->Send(Packet(local::DeviceArenaKind::kTensors));
+  ExpectGone("a device arena before the epoch");
+}
+
 TEST_F(SessionsDeviceTest, CommandsAreSeenAndTheirAnswersWakeTheWorker) {
   sessions_->SendCommand(0, local::CommandSlot{}, {});
   sessions_->Publish();
