@@ -37,6 +37,10 @@ inline constexpr uint64_t kMaxArenaBytes = 1ull << 40;
 inline constexpr size_t kMaxDeviceArenas = 256;
 inline constexpr uint64_t kMaxDeviceArenaBytes = 1ull << 40;
 
+// Arenas of others that a trainer is asked to open at a time: the rest waits for its answers,
+// so that it is not others that fill its socket (some 200 packets by Linux' default).
+inline constexpr size_t kMaxPeerArenasOut = 32;
+
 }  // namespace reigen::worker::limits
 
 #endif  // REIGEN_WORKER_LIMITS_H_

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <set>
 #include <string>
@@ -55,7 +56,9 @@ class Session {
   // Answers an AddDeviceArena. ResourceExhausted: it was refused; other errors end the
   // session.
   StatusOr<DeviceArena> AddDeviceArena(const local::AddDeviceArena& packet, TrainerFd dmabuf);
+  // At once, or after answers to those before it.
   Status SendPeerArena(const local::PeerArena& arena);
+  Status SendNextPeerArenas();
   Status SendHostScratch(uint64_t bytes, int fd);
   // An error: nothing of the kind was asked, or it is answered already.
   // *result: what the trainer says.
@@ -101,7 +104,8 @@ class Session {
   uint64_t device_bytes_ = 0;
   bool in_epoch_ = false;
   bool has_scratch_ = false;
-  std::set<std::pair<uint32_t, uint32_t>> opening_;  // (local rank, arena) of PeerArenas
+  std::deque<local::PeerArena> to_open_;             // not sent yet
+  std::set<std::pair<uint32_t, uint32_t>> opening_;  // (local rank, arena) of PeerArenas out
   bool mapping_ = false;                             // a HostScratch
   std::vector<ArenaView> views_;
   Queues queues_;

@@ -84,8 +84,18 @@ StatusOr<DeviceArena> Session::AddDeviceArena(const local::AddDeviceArena& packe
 }
 
 Status Session::SendPeerArena(const local::PeerArena& arena) {
-  opening_.emplace(arena.local_rank, arena.arena);
-  return SendPacket(socket_.get(), arena);
+  to_open_.push_back(arena);
+  return SendNextPeerArenas();
+}
+
+Status Session::SendNextPeerArenas() {
+  while (!to_open_.empty() && opening_.size() < limits::kMaxPeerArenasOut) {
+    const local::PeerArena arena = to_open_.front();
+    to_open_.pop_front();
+    opening_.emplace(arena.local_rank, arena.arena);
+    REIGEN_RETURN_IF_ERROR(SendPacket(socket_.get(), arena));
+  }
+  return OkStatus();
 }
 
 Status Session::SendHostScratch(uint64_t bytes, int fd) {

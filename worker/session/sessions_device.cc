@@ -18,6 +18,7 @@ void Sessions::HandleDevice(Session& session, TrainerPacket& packet) {
     }
     devices_->OnPeerArenaOpened(local, static_cast<int>(opened.local_rank), opened.arena,
                                         result);
+    BreakUnlessOk(local, session.SendNextPeerArenas());
   } else {
     if (const Status s = session.TakeMapped(packet.host_scratch_mapped, &result); !s.ok()) {
       return Break(local, "sent " + Message(s));

@@ -298,6 +298,25 @@ TEST_F(SessionsDeviceTest, AnArenaOfAGpuBeforeTheEpochEndsTheSession) {
   ExpectGone("a device arena before the epoch");
 }
 
+// As many as all other trainers of a big host may have.
+TEST_F(SessionsDeviceTest, OthersArenasDoNotFillTheSocketOfATrainerThatIsBusy) {
+  constexpr uint32_t kArenas = 15 * limits::kMaxDeviceArenas;
+  local::PeerArena peer;
+  for (peer.arena = 0; peer.arena < kArenas; ++peer.arena) sessions_->SendPeerArena(0, peer);
+  sessions_->SendDeviceUse(0, false, "why");
+  ASSERT_TRUE(gone_.empty()) << gone_[0];
+  for (uint32_t arena = 0; arena < kArenas; ++arena) {
+    auto kind = trainer_->Receive();
+    if (kind == local::PacketKind::kDeviceUse) kind = trainer_->Receive();
+    ASSERT_EQ(kind, local::PacketKind::kPeerArena);
+    ASSERT_EQ(trainer_->packet<local::PeerArena>().arena, arena);
+    local::PeerArenaOpened opened;
+    opened.arena = arena;
+    trainer_->Send(opened);
+  }
+  TurnUntil([this] { return said_.size() == kArenas; });
+}
+
 TEST_F(SessionsDeviceTest, CommandsAreSeenAndTheirAnswersWakeTheWorker) {
   sessions_->SendCommand(0, local::CommandSlot{}, {});
   sessions_->Publish();
