@@ -1,26 +1,38 @@
 #include "client/cuda/errors.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 
 namespace reigen::sdk::cuda {
 namespace {
 
 constexpr CuResult kOutOfMemory = 2;
-constexpr CuResult kEccUncorrectable = 214;
-constexpr CuResult kLaunchTimeout = 702;
-constexpr CuResult kContextDestroyed = 709;
-constexpr CuResult kAssert = 710;
-// 714 hardware stack error, 715 illegal instruction, 716 misaligned address,
-// 717 invalid address space, 718 invalid pc, 719 launch failed.
-constexpr CuResult kFirstFault = 714;
-constexpr CuResult kLastFault = 719;
+// Those of which cuda.h says that the process must be started anew, and those that end the
+// context.
+constexpr CuResult kSticky[] = {
+    214,  // uncorrectable ECC error
+    220,  // uncorrectable NVLink error
+    226,  // contained
+    kCuIllegalAddress,
+    702,  // launch timeout
+    709,  // context destroyed
+    710,  // assert
+    714,  // hardware stack error
+    715,  // illegal instruction
+    716,  // misaligned address
+    717,  // invalid address space
+    718,  // invalid pc
+    719,  // launch failed
+    721,  // tensor memory leak
+    810,  // MPS client terminated
+    911,  // external device
+};
 
 }  // namespace
 
 bool IsSticky(CuResult code) {
-  return code == kEccUncorrectable || code == kCuIllegalAddress || code == kLaunchTimeout ||
-         code == kContextDestroyed || code == kAssert ||
-         (code >= kFirstFault && code <= kLastFault);
+  return std::find(std::begin(kSticky), std::end(kSticky), code) != std::end(kSticky);
 }
 
 Result FromCuda(const DriverApi& api, int device, const char* call, CuResult code) {
