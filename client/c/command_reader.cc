@@ -123,13 +123,17 @@ Result ReadCommand(std::span<const local::Slot> slots, const MemoryMap& memory,
   Words words(slots);
   for (cuda::CommandItem& item : out->items) {
     item.count = words.Next<local::ItemSize>().count;
+    uint16_t owner = 0;
     const auto resolve = [&](DataType dtype, cuda::CuAddress* address) {
-      return memory.Resolve(words.Next<local::MemoryPlace>(), item.count, ElementBytes(dtype),
-                            address);
+      const auto place = words.Next<local::MemoryPlace>();
+      owner = place.owner;
+      return memory.Resolve(place, item.count, ElementBytes(dtype), address);
     };
     if (out->has_received) REIGEN_SDK_RETURN_IF_ERROR(resolve(out->received, &item.received));
     for (uint32_t k = 0; k < out->inputs; ++k) {
       REIGEN_SDK_RETURN_IF_ERROR(resolve(out->dtype, &item.inputs[k]));
+      const bool is_copy = out->kind == cuda::CommandKind::kCopy;
+      if (is_copy && owner == local::kHostScratchOwner) out->reads_host = true;
     }
     for (uint32_t k = 0; k < out->outputs; ++k) {
       REIGEN_SDK_RETURN_IF_ERROR(resolve(out->out, &item.outputs[k]));

@@ -94,13 +94,15 @@ Result MakeCommandPlan(const Command& command, bool has_kernels, CommandPlan* pl
   std::vector<DevicePack> copies;
   for (uint32_t k = reduces ? 1 : 0; k < command.outputs; ++k) {
     copies.clear();
+    const bool from_first = reduces || (command.reads_host && k > 0);
     for (const CommandItem& item : command.items) {
-      const CuAddress from = reduces ? item.outputs[0] : item.inputs[0];
+      const CuAddress from = from_first ? item.outputs[0] : item.inputs[0];
       if (item.outputs[k] == from) continue;
       copies.push_back({.tensor = item.outputs[k], .packed = from,
                         .bytes = static_cast<size_t>(item.count * element_bytes)});
     }
-    AddToPlan(copies, has_kernels, true, &plan->copies);
+    AddToPlan(copies, has_kernels, true,
+              command.reads_host && k == 0 ? &plan->first_copies : &plan->copies);
   }
   return Ok();
 }

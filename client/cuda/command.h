@@ -43,12 +43,14 @@ struct Command {
   uint32_t inputs = 0;   // of each item
   uint32_t outputs = 1;  // of each item; all get the same
   bool has_received = false;
+  bool reads_host = false;  // the input of a copy is memory of the host
   std::vector<CommandItem> items;
 };
 
 struct CommandPlan {
   DataType dtype = DataType::kFloat32;
   std::vector<ReduceBatch> reductions;  // first
+  DevicePackPlan first_copies;          // then; memory of the host is read once
   DevicePackPlan copies;                // after them
 };
 

@@ -60,6 +60,33 @@ TEST(CommandTest, ACopyGoesToEveryOutputButItself) {
   EXPECT_EQ(plan.copies.direct[1].bytes, 4u << 20);
 }
 
+TEST(CommandTest, ACopyReadsMemoryOfTheHostOnce) {
+  for (const uint64_t count : {uint64_t{100}, uint64_t{1} << 20}) {
+    Command command = SumOf(2, 1, 3);
+    command.kind = CommandKind::kCopy;
+    command.reads_host = true;
+    for (CommandItem& item : command.items) {
+      item.count = count;
+      item.inputs[0] += kBegin * 100;
+    }
+    CommandPlan plan;
+    ASSERT_TRUE(MakeCommandPlan(command, true, &plan).ok());
+    if (count > 100) {
+      ASSERT_EQ(plan.first_copies.direct.size(), 2u);
+      EXPECT_EQ(plan.first_copies.direct[0].packed, command.items[0].inputs[0]);
+      EXPECT_EQ(plan.first_copies.direct[0].tensor, command.items[0].outputs[0]);
+      ASSERT_EQ(plan.copies.direct.size(), 4u);
+      EXPECT_EQ(plan.copies.direct[0].packed, command.items[0].outputs[0]);
+      EXPECT_EQ(plan.copies.direct[3].packed, command.items[1].outputs[0]);
+      EXPECT_EQ(plan.copies.direct[3].tensor, command.items[1].outputs[2]);
+    } else {
+      // Launches of a batch are one after the other, its items are not.
+      EXPECT_EQ(plan.first_copies.packs.size(), 1u);
+      EXPECT_EQ(plan.copies.packs.size(), 2u);
+    }
+  }
+}
+
 TEST(CommandTest, WhatCannotBeAskedForIsRefused) {
   const auto code_of = [](bool has_kernels, const std::function<void(Command&)>& change) {
     Command command = SumOf(1, 2, 1);

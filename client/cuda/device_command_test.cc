@@ -70,6 +70,7 @@ class RandomCommand {
     if (finishes) command_.divisor = spec_.divisor;
     command_.inputs = static_cast<uint32_t>(1 + Roll(kMaxCommandAddresses));
     if (form_ == Form::kCombine || form_ == Form::kCopy) command_.inputs = 1;
+    command_.reads_host = form_ == Form::kCopy && Roll(2) == 0;
     if (form_ == Form::kFinish) command_.inputs = 0;
     command_.outputs = static_cast<uint32_t>(Roll(2) == 0 ? 1 : 1 + Roll(kMaxCommandAddresses));
     command_.has_received = form_ == Form::kCombine || form_ == Form::kFinish ||

@@ -113,6 +113,7 @@ Result Device::RunCommand(const Lane& lane, const CommandPlan& plan) {
   for (const ReduceBatch& batch : plan.reductions) {
     REIGEN_SDK_RETURN_IF_ERROR(Check(kernels_->Reduce(plan.dtype, batch, lane.stream)));
   }
+  REIGEN_SDK_RETURN_IF_ERROR(CopyAll(lane, plan.first_copies, true));
   return CopyAll(lane, plan.copies, true);
 }
 
