@@ -59,10 +59,14 @@ Result Device::Start() {
   int greatest = 0;
   REIGEN_SDK_RETURN_IF_ERROR(
       Check("cuCtxGetStreamPriorityRange", api_.priority_range(&least, &greatest)));
+  // Streams of one priority may share a queue of the hardware, in which a fetch's wait for
+  // the caller's stream would hold up commands.
+  const int second = std::min(greatest + 1, least);
   for (Lane* lane : {&fetching_, &sending_, &commands_}) {
+    const int priority = lane == &fetching_ ? second : greatest;
     REIGEN_SDK_RETURN_IF_ERROR(
         Check("cuStreamCreateWithPriority",
-              api_.stream_create(&lane->stream, kCuStreamNonBlocking, greatest)));
+              api_.stream_create(&lane->stream, kCuStreamNonBlocking, priority)));
   }
   FindFacts();
   const std::string why_none = StartKernels();
