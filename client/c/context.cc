@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "client/c/environment.h"
 #include "client/c/fork_guard.h"
@@ -59,10 +60,12 @@ Result Context::Init() {
   if (session == nullptr) return Ok();
   Result begun = session->WaitBegun();
   if (begun.code == REIGEN_INTERRUPTED) return begun;
+  std::vector<RangeStore::Kept> surplus;  // freed without the lock
   const std::lock_guard lock(mutex_);
   if (joining_ == session) {
     joining_.reset();
     if (begun.ok()) {
+      surplus = ranges_->TakeSurplus(cuda_arena_limit_.value_or(UINT64_MAX));
       job_ = std::make_shared<WorkerJob>(
           std::move(session), &user_memory_, &devices_,
           DeviceArenaOptions{

@@ -168,7 +168,12 @@ Result DeviceArenas::Add(local::AddDeviceArena packet, int dmabuf,
                          std::unique_ptr<cuda::DeviceRange> range, DeviceArena::End end,
                          std::shared_ptr<DeviceArena>* out) {
   uint32_t id = 0;
-  REIGEN_SDK_RETURN_IF_ERROR(session_.AddDeviceArena(packet, dmabuf, &id));
+  Result added = session_.AddDeviceArena(packet, dmabuf, &id);
+  if (!added.ok()) {
+    // Unless the worker just refused it, it may have told others of it.
+    if (session_.ended()) end(std::move(range));
+    return added;
+  }
   *out = std::make_shared<DeviceArena>(std::move(range), id, std::move(end));
   commands_.AddArena(*out);
   return Ok();

@@ -54,6 +54,7 @@ struct FakeScript {
   bool takes_device_arenas = false;
   uint64_t device_scratch_bytes = 0;
   std::string refuse_device_arena;
+  bool die_at_device_arena = false;
   // Called in the worker's thread for each request; null: kept for Complete().
   std::function<void(class FakeWorker&, const SeenRequest&)> on_request;
   // The same for each answer to a command.

@@ -27,6 +27,7 @@ void FakeWorker::OnAddDeviceArena(const local::AddDeviceArena& packet, bool has_
   added.arena = static_cast<uint32_t>(arenas_.size());
   arenas_.emplace_back();  // one series of ids
   device_arenas_.push_back({.packet = packet, .arena = added.arena, .has_dmabuf = has_dmabuf});
+  if (script_.die_at_device_arena) return Die();
   SendWithFds(&added, sizeof(added), {});
 }
 

@@ -1,5 +1,6 @@
 #include "client/c/range_store.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace reigen::sdk {
@@ -8,6 +9,25 @@ void RangeStore::Keep(std::shared_ptr<cuda::Device> device,
                       std::unique_ptr<cuda::DeviceRange> range) {
   const std::lock_guard lock(mutex_);
   kept_.push_back({.device = std::move(device), .range = std::move(range)});
+}
+
+std::vector<RangeStore::Kept> RangeStore::TakeSurplus(uint64_t most_bytes) {
+  std::vector<Kept> surplus;
+  const std::lock_guard lock(mutex_);
+  for (Kept& kept : std::exchange(kept_, {})) {
+    const auto same = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& other) {
+      return other.device == kept.device;
+    });
+    if (kept.range->bytes() > most_bytes) {
+      surplus.push_back(std::move(kept));
+    } else if (same == kept_.end()) {
+      kept_.push_back(std::move(kept));
+    } else {
+      if (kept.range->bytes() > same->range->bytes()) std::swap(kept, *same);
+      surplus.push_back(std::move(kept));
+    }
+  }
+  return surplus;
 }
 
 std::unique_ptr<cuda::DeviceRange> RangeStore::Take(const cuda::Device& device,

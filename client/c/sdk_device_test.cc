@@ -1,189 +1,19 @@
 // Goal: CUDA tensors that stay on the GPU, against a scripted worker and the fake GPU: what
 // the worker is told, what its commands do, and that whatever is not possible goes through
 // host memory.
-#include <atomic>
+#include <gtest/gtest.h>
+
 #include <chrono>
 #include <cstring>
-#include <map>
-#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "client/c/fake_worker.h"
-#include "client/c/reigen.h"
-#include "client/cuda/kernel_image.h"
-#include "client/cuda/testing/fake_driver.h"
-#include "gtest/gtest.h"
-#include "runtime/base/dtype.h"
+#include "client/c/sdk_device_fixture.h"
 
 namespace reigen::sdk {
 namespace {
-
-constexpr uint64_t kMiB = uint64_t{1} << 20;
-constexpr uint8_t kFloat = static_cast<uint8_t>(DataType::kFloat32);
-
-local::CommandSlot Reduction() {
-  local::CommandSlot head;
-  head.kind = local::CommandKind::kReduce;
-  head.item_count = 1;
-  head.dtype = head.received_dtype = head.out_dtype = kFloat;
-  head.op = static_cast<uint8_t>(ReduceOp::kSum);
-  head.inputs = 1;
-  head.outputs = 1;
-  return head;
-}
-
-// Multiplies every float by 3: on the GPU, by a command for each tensor, what lies there.
-class Tripler {
- public:
-  void Install(FakeScript* script) {
-    script->on_request = [this](FakeWorker& worker, const SeenRequest& seen) {
-      OnRequest(worker, seen);
-    };
-    script->on_done = [this](FakeWorker& worker, const local::DoneSlot& done) {
-      OnDone(worker, done);
-    };
-  }
-  int on_device() const { return on_device_.load(); }
-  int on_host() const { return on_host_.load(); }
-
- private:
-  struct Waiting {
-    int commands = 0;
-    local::ResultCode code = local::ResultCode::kOk;
-    std::string text;
-  };
-
-  void OnRequest(FakeWorker& worker, const SeenRequest& seen) {
-    for (const local::TensorSlot& tensor : seen.tensors) {
-      if (!worker.IsOnDevice(tensor)) {
-        ++on_host_;
-        auto* values = reinterpret_cast<float*>(worker.Memory(tensor));
-        for (uint64_t i = 0; i < tensor.count; ++i) values[i] *= 3;
-        continue;
-      }
-      ++on_device_;
-      local::CommandSlot head = Reduction();
-      head.prescale = 3;
-      const uint64_t id = worker.Command(
-          head, {local::ItemSize{.count = tensor.count, .reserved = 0}, worker.Place(tensor),
-                 worker.Place(tensor)});
-      request_of_[id] = seen.head.request;
-      ++waiting_[seen.head.request].commands;
-    }
-    if (!waiting_.contains(seen.head.request)) worker.Complete(seen.head.request);
-  }
-  void OnDone(FakeWorker& worker, const local::DoneSlot& done) {
-    const auto found = request_of_.find(done.id);
-    if (found == request_of_.end()) return;
-    Waiting& waiting = waiting_[found->second];
-    if (done.code != local::ResultCode::kOk) {
-      waiting.code = done.code;
-      waiting.text.assign(done.text, done.text_bytes);
-    }
-    if (--waiting.commands > 0) return;
-    worker.Complete(found->second, waiting.code, waiting.text);
-    waiting_.erase(found->second);
-  }
-
-  std::atomic<int> on_device_{0};
-  std::atomic<int> on_host_{0};
-  std::map<uint64_t, uint64_t> request_of_;  // by command
-  std::map<uint64_t, Waiting> waiting_;      // by request
-};
-
-class SdkDeviceTest : public testing::Test {
- protected:
-  void SetUp() override {
-    if (cuda::KernelImageText() == nullptr) GTEST_SKIP() << "built without nvcc";
-  }
-  ~SdkDeviceTest() override {
-    driver_.Mend();
-    reigen_shutdown();
-    for (const char* name : {"REIGEN_SOCKET", "REIGEN_RANK", "REIGEN_CUDA_ARENA_MB"}) {
-      unsetenv(name);
-    }
-  }
-
-  void Begin() { Begin({}); }
-  void Begin(FakeScript script) {
-    script.takes_device_arenas = true;
-    tripler_.Install(&script);
-    BeginWith(std::move(script));
-  }
-  // Nothing is done with what comes.
-  void BeginSilent() {
-    FakeScript script;
-    script.takes_device_arenas = true;
-    BeginWith(std::move(script));
-  }
-  void BeginWith(FakeScript script) {
-    worker_ = std::make_unique<FakeWorker>(std::move(script));
-    worker_->SetEnvironment();
-    ASSERT_EQ(reigen_init(), REIGEN_OK) << reigen_last_error();
-  }
-
-  reigen_tensor Tensor(cuda::CuAddress memory, const int64_t* count, const char* name) {
-    reigen_tensor tensor = {};
-    tensor.struct_size = sizeof(tensor);
-    tensor.name = name;
-    tensor.input = reinterpret_cast<const void*>(memory);
-    tensor.output = reinterpret_cast<void*>(memory);
-    tensor.dtype = REIGEN_FLOAT32;
-    tensor.ndim = 1;
-    tensor.shape = count;
-    tensor.device_kind = REIGEN_CUDA;
-    tensor.stream = reinterpret_cast<uintptr_t>(stream_);
-    return tensor;
-  }
-  static reigen_status Start(const std::vector<reigen_tensor>& tensors, reigen_handle* handle) {
-    const reigen_allreduce_options options = {.struct_size = sizeof(reigen_allreduce_options),
-                                              .op = REIGEN_SUM, .process_set = 0,
-                                              .prescale = 1.0, .postscale = 1.0};
-    return reigen_allreduce_async(tensors.size() > 1 ? "g" : nullptr, tensors.data(),
-                                  tensors.size(), &options, handle);
-  }
-  reigen_status Finish(reigen_handle handle) {
-    const reigen_status status = reigen_wait(handle, 60.0);
-    last_ = status == REIGEN_OK ? "" : reigen_last_error();
-    EXPECT_EQ(reigen_release(handle), REIGEN_OK);
-    return status;
-  }
-  // A tensor of two, started; `x_` has it.
-  void StartTwo(reigen_handle* handle, const char* name = "x") {
-    x_ = driver_.Allocate(8);
-    driver_.Write(x_, {1, 2}, stream_);
-    ASSERT_EQ(Start({Tensor(x_, &two_, name)}, handle), REIGEN_OK) << reigen_last_error();
-  }
-  std::vector<float> Two() { return driver_.Read(x_, 2, stream_); }
-
-  // Of this process, until there are more than `before`; 30 s at most.
-  void WaitForMoreCalls(const char* symbol, int before) {
-    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-    while (driver_.calls(symbol) <= before && std::chrono::steady_clock::now() < limit) {
-      std::this_thread::yield();
-    }
-    EXPECT_GT(driver_.calls(symbol), before) << symbol;
-  }
-
-  local::DoneSlot DoneOf(uint64_t id) {
-    for (size_t count = 1;; ++count) {
-      for (const local::DoneSlot& done : worker_->WaitForDone(count)) {
-        if (done.id == id) return done;
-      }
-    }
-  }
-
-  std::string last_;
-  cuda::FakeDriver driver_;
-  cuda::CuStream stream_ = driver_.NewStream();
-  cuda::CuAddress x_ = 0;
-  const int64_t two_ = 2;
-  Tripler tripler_;
-  std::unique_ptr<FakeWorker> worker_;
-};
 
 TEST_F(SdkDeviceTest, AGroupStaysOnTheGpu) {
   Begin();
@@ -483,55 +313,6 @@ TEST_F(SdkDeviceTest, AMirroredRequestIsOneOfHostMemory) {
   EXPECT_EQ(driver_.Read(memory[1], 2, stream_), (std::vector<float>{4, 71}));
 }
 
-TEST_F(SdkDeviceTest, AMirrorDoesNotWaitForTheStreamOfALaterTensor) {
-  BeginSilent();
-  reigen_handle handles[2] = {};
-  StartTwo(&handles[0], "x");
-  const SeenRequest seen = worker_->WaitForRequests(1)[0];
-  const int waits = driver_.calls("cuStreamWaitEvent");
-  driver_.Hang(stream_);  // as if it waited for another rank
-  StartTwo(&handles[1], "y");
-  WaitForMoreCalls("cuStreamWaitEvent", waits);
-  const local::DoneSlot done = DoneOf(worker_->Mirror(seen.head.request));
-  EXPECT_EQ(done.code, local::ResultCode::kOk) << done.text;
-  driver_.Mend();
-  for (size_t i = 0; i < 2; ++i) {
-    worker_->Complete(worker_->WaitForRequests(i + 1)[i].head.request);
-    EXPECT_EQ(Finish(handles[i]), REIGEN_OK) << last_;
-  }
-}
-
-TEST_F(SdkDeviceTest, WhatABroadcastGivesWaitsForTheStreamOnTheGpuAlone) {
-  Begin();
-  // The device thread waits for the first until the other two are there.
-  reigen_handle first = 0;
-  driver_.Hang(stream_);
-  int copies = driver_.calls("cuMemcpyAsync");
-  StartTwo(&first, "first");
-  WaitForMoreCalls("cuMemcpyAsync", copies);  // into its payload
-  const cuda::CuStream late = driver_.NewStream();
-  const cuda::CuAddress y = driver_.Allocate(8);
-  driver_.Write(y, {5, 6}, late);
-  driver_.Hang(late);
-  reigen_tensor tensor = Tensor(y, &two_, "y");
-  tensor.stream = reinterpret_cast<uintptr_t>(late);
-  const reigen_broadcast_options options = {
-      .struct_size = sizeof(reigen_broadcast_options), .root_rank = 1, .process_set = 0};
-  reigen_handle received = 0;
-  ASSERT_EQ(reigen_broadcast_async(nullptr, &tensor, 1, &options, &received), REIGEN_OK)
-      << reigen_last_error();
-  reigen_handle last = 0;
-  copies = driver_.calls("cuMemcpyAsync");
-  StartTwo(&last);
-  driver_.Hang(stream_, false);
-  WaitForMoreCalls("cuMemcpyAsync", copies);
-  driver_.Hang(late, false);
-  for (const reigen_handle handle : {first, received, last}) {
-    EXPECT_EQ(Finish(handle), REIGEN_OK) << last_;
-  }
-  EXPECT_EQ(tripler_.on_device(), 3);
-}
-
 TEST_F(SdkDeviceTest, AMirrorMayNeedAnotherArena) {
   BeginSilent();
   const int64_t many = static_cast<int64_t>(kMiB);  // 4 MiB: the host's arena has 1
@@ -661,71 +442,6 @@ TEST_F(SdkDeviceTest, ShutdownEndsWhatIsInFlightAndTheNextSessionStartsAnew) {
   EXPECT_EQ(Finish(handle), REIGEN_OK) << last_;
   EXPECT_EQ(Two(), (std::vector<float>{3, 6}));
   EXPECT_EQ(tripler_.on_device(), 1);
-}
-
-TEST_F(SdkDeviceTest, AGraphThatSomebodyCapturesIsNotDisturbed) {
-  Begin();
-  reigen_handle handle = 0;
-  StartTwo(&handle);
-  EXPECT_EQ(Finish(handle), REIGEN_OK) << last_;
-  x_ = driver_.Allocate(8);
-  driver_.Write(x_, {1, 2}, stream_);
-  driver_.Capture(true);
-  for (int i = 0; i < 3; ++i) {
-    ASSERT_EQ(Start({Tensor(x_, &two_, "x")}, &handle), REIGEN_OK) << reigen_last_error();
-    EXPECT_EQ(Finish(handle), REIGEN_OK) << last_;
-  }
-  driver_.Capture(false);
-  EXPECT_EQ(Two(), (std::vector<float>{27, 54}));
-  EXPECT_EQ(tripler_.on_device(), 4);
-}
-
-TEST_F(SdkDeviceTest, ATensorWhoseStreamCapturesAGraphIsRefused) {
-  Begin();
-  reigen_handle handle = 0;
-  StartTwo(&handle);
-  EXPECT_EQ(Finish(handle), REIGEN_OK) << last_;
-  driver_.Capture(stream_, true);
-  const int events = driver_.calls("cuEventRecord");
-  reigen_tensor tensor = Tensor(x_, &two_, "x");
-  EXPECT_EQ(Start({tensor}, &handle), REIGEN_FAILED_PRECONDITION);
-  EXPECT_STREQ(reigen_last_error(), "allreduce.x: the stream is capturing a graph");
-  tensor.stream = 0;
-  EXPECT_EQ(Start({tensor}, &handle), REIGEN_FAILED_PRECONDITION);
-  EXPECT_STREQ(reigen_last_error(),
-               "allreduce.x: the default stream waits for one that is capturing a graph");
-  EXPECT_EQ(driver_.calls("cuEventRecord"), events);
-  driver_.Capture(stream_, false);
-  StartTwo(&handle);
-  EXPECT_EQ(Finish(handle), REIGEN_OK) << last_;
-}
-
-TEST_F(SdkDeviceTest, AResultIsNotBroughtToAStreamThatCapturesAGraph) {
-  Begin();
-  reigen_handle handle = 0;
-  StartTwo(&handle);
-  driver_.Capture(stream_, true);
-  EXPECT_EQ(Finish(handle), REIGEN_FAILED_PRECONDITION);
-  EXPECT_EQ(last_, "allreduce.x: the stream is capturing a graph");
-  driver_.Capture(stream_, false);
-  StartTwo(&handle);
-  EXPECT_EQ(Finish(handle), REIGEN_OK) << last_;
-}
-
-TEST_F(SdkDeviceTest, WhatOthersMayHaveOpenIsKeptForTheNextSession) {
-  reigen_handle handle = 0;
-  int allocated = 0;
-  for (int i = 0; i < 3; ++i) {
-    Begin();
-    StartTwo(&handle);
-    EXPECT_EQ(Finish(handle), REIGEN_OK) << last_;
-    reigen_shutdown();
-    const int calls = driver_.calls("cuMemAlloc_v2");
-    if (i > 0) {
-      EXPECT_EQ(calls - allocated, 1);  // the tensor's
-    }
-    allocated = calls;
-  }
 }
 
 TEST_F(SdkDeviceTest, AFailedLaunchFailsItsCommandAlone) {

@@ -1,0 +1,171 @@
+// Goal: CUDA tensors wait for the callers' streams on the GPU alone, disturb no capture of a
+// graph, and memory on the GPU outlives a session for as long as others may have it open.
+#include <gtest/gtest.h>
+
+#include <utility>
+
+#include "client/c/sdk_device_fixture.h"
+
+namespace reigen::sdk {
+namespace {
+
+using SdkDeviceOrderTest = SdkDeviceTest;
+
+TEST_F(SdkDeviceOrderTest, AMirrorDoesNotWaitForTheStreamOfALaterTensor) {
+  BeginSilent();
+  reigen_handle handles[2] = {};
+  StartTwo(&handles[0], "x");
+  const SeenRequest seen = worker_->WaitForRequests(1)[0];
+  const int waits = driver_.calls("cuStreamWaitEvent");
+  driver_.Hang(stream_);  // as if it waited for another rank
+  StartTwo(&handles[1], "y");
+  WaitForMoreCalls("cuStreamWaitEvent", waits);
+  const local::DoneSlot done = DoneOf(worker_->Mirror(seen.head.request));
+  EXPECT_EQ(done.code, local::ResultCode::kOk) << done.text;
+  driver_.Mend();
+  for (size_t i = 0; i < 2; ++i) {
+    worker_->Complete(worker_->WaitForRequests(i + 1)[i].head.request);
+    EXPECT_EQ(Finish(handles[i]), REIGEN_OK) << last_;
+  }
+}
+
+TEST_F(SdkDeviceOrderTest, WhatABroadcastGivesWaitsForTheStreamOnTheGpuAlone) {
+  Begin();
+  // The device thread waits for the first until the other two are there.
+  reigen_handle first = 0;
+  driver_.Hang(stream_);
+  int copies = driver_.calls("cuMemcpyAsync");
+  StartTwo(&first, "first");
+  WaitForMoreCalls("cuMemcpyAsync", copies);  // into its payload
+  const cuda::CuStream late = driver_.NewStream();
+  const cuda::CuAddress y = driver_.Allocate(8);
+  driver_.Write(y, {5, 6}, late);
+  driver_.Hang(late);
+  reigen_tensor tensor = Tensor(y, &two_, "y");
+  tensor.stream = reinterpret_cast<uintptr_t>(late);
+  const reigen_broadcast_options options = {
+      .struct_size = sizeof(reigen_broadcast_options), .root_rank = 1, .process_set = 0};
+  reigen_handle received = 0;
+  ASSERT_EQ(reigen_broadcast_async(nullptr, &tensor, 1, &options, &received), REIGEN_OK)
+      << reigen_last_error();
+  reigen_handle last = 0;
+  copies = driver_.calls("cuMemcpyAsync");
+  StartTwo(&last);
+  driver_.Hang(stream_, false);
+  WaitForMoreCalls("cuMemcpyAsync", copies);
+  driver_.Hang(late, false);
+  for (const reigen_handle handle : {first, received, last}) {
+    EXPECT_EQ(Finish(handle), REIGEN_OK) << last_;
+  }
+  EXPECT_EQ(tripler_.on_device(), 3);
+}
+
+TEST_F(SdkDeviceOrderTest, AGraphThatSomebodyCapturesIsNotDisturbed) {
+  Begin();
+  reigen_handle handle = 0;
+  StartTwo(&handle);
+  EXPECT_EQ(Finish(handle), REIGEN_OK) << last_;
+  x_ = driver_.Allocate(8);
+  driver_.Write(x_, {1, 2}, stream_);
+  driver_.Capture(true);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(Start({Tensor(x_, &two_, "x")}, &handle), REIGEN_OK) << reigen_last_error();
+    EXPECT_EQ(Finish(handle), REIGEN_OK) << last_;
+  }
+  driver_.Capture(false);
+  EXPECT_EQ(Two(), (std::vector<float>{27, 54}));
+  EXPECT_EQ(tripler_.on_device(), 4);
+}
+
+TEST_F(SdkDeviceOrderTest, ATensorWhoseStreamCapturesAGraphIsRefused) {
+  Begin();
+  reigen_handle handle = 0;
+  StartTwo(&handle);
+  EXPECT_EQ(Finish(handle), REIGEN_OK) << last_;
+  driver_.Capture(stream_, true);
+  const int events = driver_.calls("cuEventRecord");
+  reigen_tensor tensor = Tensor(x_, &two_, "x");
+  EXPECT_EQ(Start({tensor}, &handle), REIGEN_FAILED_PRECONDITION);
+  EXPECT_STREQ(reigen_last_error(), "allreduce.x: the stream is capturing a graph");
+  tensor.stream = 0;
+  EXPECT_EQ(Start({tensor}, &handle), REIGEN_FAILED_PRECONDITION);
+  EXPECT_STREQ(reigen_last_error(),
+               "allreduce.x: the default stream waits for one that is capturing a graph");
+  EXPECT_EQ(driver_.calls("cuEventRecord"), events);
+  driver_.Capture(stream_, false);
+  StartTwo(&handle);
+  EXPECT_EQ(Finish(handle), REIGEN_OK) << last_;
+}
+
+TEST_F(SdkDeviceOrderTest, AResultIsNotBroughtToAStreamThatCapturesAGraph) {
+  Begin();
+  reigen_handle handle = 0;
+  StartTwo(&handle);
+  driver_.Capture(stream_, true);
+  EXPECT_EQ(Finish(handle), REIGEN_FAILED_PRECONDITION);
+  EXPECT_EQ(last_, "allreduce.x: the stream is capturing a graph");
+  driver_.Capture(stream_, false);
+  StartTwo(&handle);
+  EXPECT_EQ(Finish(handle), REIGEN_OK) << last_;
+}
+
+TEST_F(SdkDeviceOrderTest, WhatOthersMayHaveOpenIsKeptForTheNextSession) {
+  reigen_handle handle = 0;
+  int allocated = 0;
+  for (int i = 0; i < 3; ++i) {
+    Begin();
+    StartTwo(&handle);
+    EXPECT_EQ(Finish(handle), REIGEN_OK) << last_;
+    reigen_shutdown();
+    const int calls = driver_.calls("cuMemAlloc_v2");
+    if (i > 0) {
+      EXPECT_EQ(calls - allocated, 1);  // the tensor's
+    }
+    allocated = calls;
+  }
+}
+
+TEST_F(SdkDeviceOrderTest, OneOfTheRangesThatWereKeptIsUsedAndTheRestIsGivenBack) {
+  Begin();
+  reigen_handle handle = 0;
+  StartTwo(&handle);
+  EXPECT_EQ(Finish(handle), REIGEN_OK) << last_;
+  const int64_t many = static_cast<int64_t>(worker_->device_arenas()[0].packet.bytes) / 4 + 1;
+  const cuda::CuAddress y = driver_.Allocate(4 * static_cast<size_t>(many));
+  ASSERT_EQ(Start({Tensor(y, &many, "y")}, &handle), REIGEN_OK);
+  EXPECT_EQ(Finish(handle), REIGEN_OK) << last_;
+  ASSERT_EQ(worker_->device_arenas().size(), 2u);
+  const uint64_t larger = worker_->device_arenas()[1].packet.bytes;
+  reigen_shutdown();
+  const int freed = driver_.calls("cuMemFree_v2");
+  Begin();
+  EXPECT_EQ(driver_.calls("cuMemFree_v2") - freed, 1);
+  StartTwo(&handle);
+  EXPECT_EQ(Finish(handle), REIGEN_OK) << last_;
+  EXPECT_EQ(worker_->device_arenas()[0].packet.bytes, larger);
+  reigen_shutdown();
+  setenv("REIGEN_CUDA_ARENA_MB", "2", 1);
+  Begin();
+  EXPECT_EQ(driver_.calls("cuMemFree_v2") - freed, 2) << "more than the limit";
+}
+
+TEST_F(SdkDeviceOrderTest, AnArenaThatTheWorkerMayHaveToldOthersOfIsKept) {
+  FakeScript script;
+  script.die_at_device_arena = true;
+  Begin(std::move(script));
+  const int freed = driver_.calls("cuMemFree_v2");
+  reigen_handle handle = 0;
+  StartTwo(&handle);
+  EXPECT_EQ(Finish(handle), REIGEN_UNAVAILABLE);
+  EXPECT_EQ(worker_->device_arenas().size(), 1u);
+  reigen_shutdown();
+  EXPECT_EQ(driver_.calls("cuMemFree_v2"), freed);
+  const int allocated = driver_.calls("cuMemAlloc_v2");
+  Begin();
+  StartTwo(&handle);
+  EXPECT_EQ(Finish(handle), REIGEN_OK) << last_;
+  EXPECT_EQ(driver_.calls("cuMemAlloc_v2") - allocated, 1);  // the tensor's
+}
+
+}  // namespace
+}  // namespace reigen::sdk
