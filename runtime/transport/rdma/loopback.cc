@@ -48,8 +48,9 @@ Status Loopback::ReadBack(const Frame& frame, std::span<const std::byte> target,
   return OkStatus();
 }
 
-Status Loopback::Place(const Placement& placement, const MemoryUse& use) {
-  const auto rail = static_cast<size_t>(std::countr_zero(use->rails.near));
+Status Loopback::Place(const Placement& placement, const MemoryUse& use, uint8_t rails) {
+  const uint8_t near = use->rails.near & rails;
+  const auto rail = static_cast<size_t>(std::countr_zero(near != 0 ? near : rails));
   REIGEN_ASSIGN_OR_RETURN(Port* const port, PortOf(rail));
   const uint64_t id = last_job_ = (last_job_ + 1) & kJobMask;
   Frame frame;

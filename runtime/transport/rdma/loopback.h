@@ -46,7 +46,8 @@ class Loopback {
   // `rails`: that wrote, by bit; all of them have the memory.
   Status ReadBack(const Frame& frame, std::span<const std::byte> target, uint8_t rails,
                   const MemoryUse& use);
-  Status Place(const Placement& placement, const MemoryUse& use);
+  // By one of `rails`, all of which have the memory; a near one if it can be.
+  Status Place(const Placement& placement, const MemoryUse& use, uint8_t rails);
   // Posts what there is room for.
   Status Pump();
 

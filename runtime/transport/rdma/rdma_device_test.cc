@@ -419,6 +419,52 @@ TEST_F(RdmaDeviceTest, AFatalEventOfTheQueuePairToItselfEndsTheLink) {
   ExpectText(1, {"access error"});
 }
 
+// Its own receives no events yet, so that the link must not sleep on them.
+TEST_F(RdmaDeviceTest, AQueuePairMadeWhileTheOthersAreArmedIsArmedToo) {
+  ConnectGpus();
+  Fill(Seen(0), 1);
+  ASSERT_TRUE(links_[1]->PostRecv(Gpu(1), MakeTag(1), 1).ok());
+  Steps(10);
+  bool written = false;
+  device("fake10").before_arm = [&] {
+    ASSERT_TRUE(links_[0]->PostSend(Gpu(0), MakeTag(1), 1).ok());
+    pair_->transport(0).Progress(Now());
+    written = true;
+  };
+  pair_->fabric().HoldReads();
+  Send(2, In(0).first(8), In(1).first(8));
+  ASSERT_TRUE(StepUntil([&] { return written; }));
+  const auto awake = pair_->transport(1).NextDeadline();
+  EXPECT_TRUE(awake && *awake <= Now()) << "nobody would tell of the read";
+  pair_->fabric().Release();
+  ASSERT_TRUE(BothEnded(1));
+  EXPECT_EQ(ended_[1].at(1), OpResult::kOk);
+  EXPECT_TRUE(Same(Seen(0), Seen(1)));
+}
+
+// The near port of the receiver is not one of the link's.
+TEST_F(RdmaDeviceTest, AShortMessageIsPlacedByADeviceOfTheLink) {
+  MakeWithGpus(/*channels=*/2, /*devices=*/2);
+  device("fake11").info.ports[0].gids[1].type = GidType::kRoceV1;
+  RegisterGpu(0, true);
+  RegisterGpu(1, true, {"fake11"});
+  Connect();
+  Exchange();
+  Fill(In(0), 1);
+  ASSERT_TRUE(links_[0]->PostSend(In(0).first(8), MakeTag(1), 1).ok());
+  ASSERT_TRUE(StepUntil([&] { return ended_[0].contains(1); }));
+  Steps(5);
+  pair_->fabric().HoldReads();
+  ASSERT_TRUE(links_[1]->PostRecv(Gpu(1).first(8), MakeTag(1), 1).ok());
+  Steps(5);
+  EXPECT_FALSE(ended_[1].contains(1)) << "it is being placed";
+  EXPECT_EQ(device("fake11").queue_pairs, 0u) << "its events are no concern of the link";
+  device("fake10").Raise({.kind = AsyncKind::kDeviceFatal, .text = "it is dead"});
+  ASSERT_TRUE(StepUntil([&] { return ended_[1].contains(1); }));
+  EXPECT_EQ(ended_[1].at(1), OpResult::kLinkLost);
+  ExpectText(1, {"it is dead"});
+}
+
 // C49
 TEST_F(RdmaDeviceTest, RegistrationSaysWhichDeviceRefusesAndWhy) {
   MakeWithGpus(1, 2);

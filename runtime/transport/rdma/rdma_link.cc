@@ -71,7 +71,6 @@ void RdmaLink::Move(Time now) {
   core_.Tick(now);
   Status status = TakeCompletions(now);
   if (status.ok()) status = PushOut();
-  if (local_ != nullptr && local_->TakeMade()) armed_ = false;
   if (status.ok() && !armed_ && !busy()) {
     status = Annotate(Arm(), queues_->path(0) + " (rdma)");
     armed_ = status.ok();
@@ -93,7 +92,9 @@ void RdmaLink::Move(Time now) {
 bool RdmaLink::busy() const { return unfinished_ || context_.now < spin_until_; }
 
 Status RdmaLink::PushOut() {
-  return Annotate(Push(), queues_->path(0) + " (rdma)");
+  const Status status = Push();
+  if (local_ != nullptr && local_->TakeMade()) armed_ = false;
+  return Annotate(status, queues_->path(0) + " (rdma)");
 }
 
 Status RdmaLink::Push() {
@@ -120,7 +121,7 @@ Status RdmaLink::PushLocal() {
     if (use == nullptr || !use->device) {
       return Internal("a receive into memory that is not registered");
     }
-    REIGEN_RETURN_IF_ERROR(local().Place(placement, use));
+    REIGEN_RETURN_IF_ERROR(local().Place(placement, use, queues_->data_rails()));
   }
   return local_ != nullptr ? local_->Pump() : OkStatus();
 }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -39,6 +40,7 @@ struct FakeDeviceState {
   std::optional<WorkStatus> next_read_status;
   uint64_t locked_limit = UINT64_MAX;
   bool deaf = false;           // SetError works, but nothing is flushed
+  std::function<void()> before_arm;  // what happens just before a completion queue is armed; once
 
   // Counts.
   uint64_t locked_bytes = 0;

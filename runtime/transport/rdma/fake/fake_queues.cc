@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "runtime/base/check.h"
 
@@ -37,6 +38,7 @@ StatusOr<size_t> FakeCompletionQueue::Poll(std::span<WorkCompletion> out) {
 }
 
 Status FakeCompletionQueue::Arm() {
+  if (auto before = std::exchange(device_.before_arm, nullptr)) before();
   armed_ = true;
   return OkStatus();
 }
