@@ -57,7 +57,7 @@ ScratchChoice ChooseScratch(const ScratchFacts& facts) {
   }
   if (!choice.direct) return choice;
   choice.reason.clear();
-  choice.read_back = ReadBack(facts, choice.near.size());
+  choice.read_back = ReadBack(facts, facts.nics.size());
   return choice;
 }
 

@@ -36,7 +36,8 @@ struct ScratchChoice {
   bool read_back = true;
 };
 
-// Direct if nothing speaks against it; the registration has the last word.
+// Direct if a device is near enough and nothing else speaks against it; the registration,
+// which is with all devices, has the last word.
 ScratchChoice ChooseScratch(const ScratchFacts& facts);
 
 // "gpu-direct: dmabuf", "gpu-direct: staged (REASON)".

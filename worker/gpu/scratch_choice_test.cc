@@ -31,6 +31,14 @@ TEST(ScratchChoiceTest, WithNothingAgainstItItIsDirectByTheNearestDevices) {
   EXPECT_EQ(ToString(choice), "gpu-direct: dmabuf");
 }
 
+// Which of them a peer's bytes come by is not this host's to say alone.
+TEST(ScratchChoiceTest, WhatAnyOtherDeviceMayHaveWrittenIsReadBack) {
+  ScratchFacts facts = Good();
+  facts.nics.resize(2);
+  EXPECT_EQ(ChooseScratch(facts).near, Names{"near"});
+  EXPECT_TRUE(ChooseScratch(facts).read_back);
+}
+
 TEST(ScratchChoiceTest, EachReasonForStagingIsSaid) {
   const auto text = [](auto change) {
     ScratchFacts facts = Good();

@@ -59,6 +59,9 @@ class DataWriter {
   // One of the writes on `queue` is complete. The message that has ended with it.
   std::optional<Message> OnSent(uint8_t queue, uint64_t message);
 
+  bool JoinsNear(const Rails& source, const Rails& target) const {
+    return NearAtBothEnds(rails_, source, target);
+  }
   bool idle() const { return waiting_.empty() && out_.empty(); }
 
  private:

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/base/log.h"
 #include "runtime/transport/rdma/words.h"
 
 namespace reigen::transport::rdma {
@@ -80,12 +79,9 @@ StatusOr<std::unique_ptr<Region>> Memory::RegisterDevice(const DeviceMemory& mem
                       memory.near.end();
     if (near) registration->rails.near |= static_cast<uint8_t>(1u << i);
   }
+  if (!reasons.empty()) return MakeStatus(code, reasons);
   Rails& rails = registration->rails;
-  if (rails.registered == 0) return MakeStatus(code, reasons);
   if (rails.near == 0) rails.near = rails.registered;
-  if (!reasons.empty() && told_.insert(reasons).second) {
-    REIGEN_WARN("rdma: memory of a GPU is used without {}", reasons);
-  }
   had_device_ = true;
   return Enter(memory.memory, std::move(registration));
 }

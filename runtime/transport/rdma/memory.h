@@ -8,7 +8,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -31,7 +30,7 @@ struct MemoryRail {
 struct Registration {
   std::array<uint32_t, kMaxRails> local_keys{};
   std::array<uint32_t, kMaxRails> remote_keys{};
-  Rails rails;             // that have it: all, for memory of the host
+  Rails rails;             // that have it: all of them
   bool device = false;     // memory of a GPU: the CPU does not touch it
   bool read_back = false;  // what was received is read back before it is told
   std::vector<std::shared_ptr<Device>> devices;        // a region may outlive its transport
@@ -59,9 +58,8 @@ class Memory {
   StatusOr<std::unique_ptr<Region>> Register(std::span<std::byte> memory, Access access);
   // Whether the device of a rail reaches memory that it has registered under this key.
   using TryRail = std::function<Status(size_t rail, uint32_t remote_key)>;
-  // A rail that refuses or fails `try_rail` is left out, which is logged once for each
-  // reason. If all do it is an error, with the code of the first one that is not
-  // Unimplemented.
+  // With every rail or, if one refuses or fails `try_rail`, with none: the error says which
+  // and why, with the code of the first one that is not Unimplemented.
   StatusOr<std::unique_ptr<Region>> RegisterDevice(const DeviceMemory& memory, Access access,
                                                    const TryRail& try_rail);
 
@@ -88,7 +86,6 @@ class Memory {
 
   const std::vector<MemoryRail> rails_;
   bool had_device_ = false;
-  std::set<std::string> told_;  // why rails were left out
   std::shared_ptr<Entries> entries_ = std::make_shared<Entries>();
 };
 

@@ -60,6 +60,12 @@ uint32_t ChooseWays(std::span<const RailPair> ways, const Rails& source, const R
   return by_ends_near[0];
 }
 
+bool NearAtBothEnds(std::span<const RailPair> ways, const Rails& source, const Rails& target) {
+  return std::any_of(ways.begin(), ways.end(), [&](const RailPair& way) {
+    return (source.near >> way.local & 1) != 0 && (target.near >> way.remote & 1) != 0;
+  });
+}
+
 bool NeedsGlobalRoute(const RailAddress& local, const RailAddress& remote) {
   constexpr ptrdiff_t kPrefixBytes = 8;
   if (local.layer == LinkLayer::kEthernet) return true;

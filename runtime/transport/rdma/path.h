@@ -44,6 +44,9 @@ StatusOr<std::vector<RailPair>> PairRails(const std::vector<RailAddress>& local,
 // them the ones that are near at both ends, else at one, else all.
 uint32_t ChooseWays(std::span<const RailPair> ways, const Rails& source, const Rails& target);
 
+// Whether ChooseWays() finds any of the first kind.
+bool NearAtBothEnds(std::span<const RailPair> ways, const Rails& source, const Rails& target);
+
 // "" or why two ports cannot talk.
 std::string WhyNot(const RailAddress& a, const RailAddress& b);
 

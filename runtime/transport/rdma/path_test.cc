@@ -98,5 +98,12 @@ TEST(PathTest, WaysAreThoseWithTheMemoryAndIfPossibleNearIt) {
   }
 }
 
+TEST(PathTest, WhetherAQueueJoinsTheNearPortsOfBothEnds) {
+  const std::vector<RailPair> ways = {{0, 0}, {1, 1}, {0, 2}};
+  EXPECT_TRUE(NearAtBothEnds(ways, {0b11, 0b10}, {0b111, 0b010}));
+  EXPECT_TRUE(NearAtBothEnds(ways, {0b11, 0b01}, {0b111, 0b100}));
+  EXPECT_FALSE(NearAtBothEnds(ways, {0b11, 0b01}, {0b111, 0b010}));
+}
+
 }  // namespace
 }  // namespace reigen::transport::rdma

@@ -174,8 +174,18 @@ Status RdmaLink::WriteData(const OutFrame& out) {
   message.announce = out.pinned;
   message.use = context_.memory->Find(out.payload);
   if (message.use == nullptr) return Internal("a send from memory that is not registered");
+  if (message.use->device && message.place.write) TellIfFar(*message.use, message.place);
   queues_->writer().Add(std::move(message));
   return OkStatus();
+}
+
+// The two ends choose their near ports each for itself.
+void RdmaLink::TellIfFar(const Registration& source, const Place& target) {
+  if (told_far_ || queues_->writer().JoinsNear(source.rails, target.rails)) return;
+  told_far_ = true;
+  REIGEN_WARN("rdma: {}: no queue joins a port near to the GPU here with one near to the GPU there; "
+              "its memory goes by ports that are far from one of them, which is slower (ports are "
+              "paired in order; --rdma-devices sets it)", queues_->path(1));
 }
 
 void RdmaLink::OnAsyncEvent(const Rail* rail, const AsyncEvent& event) {

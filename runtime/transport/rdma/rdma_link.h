@@ -76,6 +76,7 @@ class RdmaLink : public Link {
   Status SendFrame(const OutFrame& out);
   StatusOr<Place> Grant(const OutFrame& out);
   Status WriteData(const OutFrame& out);
+  void TellIfFar(const Registration& source, const Place& target);
 
   void Drain(const Status& why, bool closed_here);
   void Draining(Time now);
@@ -101,6 +102,7 @@ class RdmaLink : public Link {
   Time drain_deadline_;
   Time spin_until_{};
   bool armed_ = false;
+  bool told_far_ = false;
   bool unfinished_ = false;  // Progress() left something to do
 };
 

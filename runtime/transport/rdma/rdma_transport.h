@@ -57,9 +57,10 @@ class RdmaTransport : public Transport {
   const char* name() const override { return "rdma"; }
   std::vector<std::string> addresses() const override;
   StatusOr<std::unique_ptr<Region>> Register(std::span<std::byte> memory) override;
-  // Ports of devices that refuse it, or that do not reach it when tried, are left out, with
-  // the reason in the log; if all are, it is an error. Links carry such memory by the
-  // ports that have it, near ones first. May wait for kTryDeadline, if something is wrong.
+  // With the devices of all ports; an error if one refuses it or does not reach it when
+  // tried. The hosts decide each for itself and ports are paired as they are, so that only
+  // this leaves every link a queue for it. Links carry it by near ports if queues join
+  // such at both ends. May wait for kTryDeadline, if something is wrong.
   StatusOr<std::unique_ptr<Region>> RegisterDevice(const DeviceMemory& memory) override;
   Status TakesDeviceMemory(const Peer&) const override { return OkStatus(); }
   std::vector<std::string> devices() const override;
