@@ -64,6 +64,33 @@ class GdrCheckTest(unittest.TestCase):
                                 "rank=%d " % rank in row[2] for row in rows), output)
         self.assertTrue(any(row[:2] == ("skip", "ib_write_bw --use_cuda") for row in rows), output)
 
+    def test_doctor_may_chat_on_stderr_and_one_that_does_not_answer_is_a_row(self):
+        script = load_script()
+        script.DOCTOR_SECONDS = 30
+        report = ('{"hosts": [{"host": "a", "findings": [], "verdict": "good", "transport": "rdma",'
+                  ' "gpu_rdma": []}]}')
+        with tempfile.TemporaryDirectory() as folder:
+            os.makedirs(folder + "/bin")
+            for name in ("reigenrun", "reigenctl"):
+                with open(folder + "/bin/" + name, "w") as program:
+                    os.fchmod(program.fileno(), 0o755)
+            options = script.parse_arguments(["--prebuilt", folder, "--hosts", "a,b"])
+            env = dict(os.environ, PATH=folder + "/bin:" + os.environ["PATH"])
+
+            def rows(doctor):
+                with open(folder + "/bin/reigenctl", "w") as program:
+                    program.write("#!/bin/sh\n" + doctor)
+                table = script.Table("gdr_check", 60)
+                script.check_hosts(table, options, env)
+                return [tuple(row) for row in table.rows]
+
+            self.assertEqual(rows("echo a: welcome >&2; echo '%s'" % report),
+                             [("note", "doctor a", "good; links would be rdma")])
+            self.assertEqual(rows("echo a: no route >&2; exit 1"),
+                             [("FAIL", "doctor", "a: no route")])
+            script.DOCTOR_SECONDS = 1
+            self.assertEqual(rows("exec sleep 60"), [("FAIL", "doctor", "no answer in 1 s")])
+
     def test_the_rate_of_ib_write_bw_is_read_and_remote_commands_are_quoted(self):
         script = load_script()
         output = (" #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n"
