@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "client/c/result.h"
 #include "client/cuda/driver_api.h"
 #include "client/cuda/kernel_image.h"
 #include "client/cuda/load_driver.h"
@@ -60,6 +59,20 @@ std::string Row(bool there, const std::string& what) {
 
 }  // namespace
 
+std::string MemoryText(const sdk::Result& driver, const char* kernels) {
+  std::string cuda = "CUDA, through host memory: reduced by the CPU";
+  if (kernels != nullptr) {
+    cuda = "CUDA, reduced on the GPUs: between hosts by GPUDirect RDMA (dma-buf), or staged "
+           "through host memory";
+  }
+  if (!driver.ok()) cuda += " (" + driver.text + ")";
+  const std::string images =
+      kernels != nullptr ? std::string(" for ") + kernels
+                         : " (built without nvcc: tensors are copied one by one)";
+  return "\nMemory of tensors:\n" + Row(true, "host") + Row(driver.ok(), cuda) +
+         Row(kernels != nullptr, "CUDA kernels" + images);
+}
+
 std::string CheckBuildText() {
   const std::vector<std::string> environment = CurrentEnvironment();
   const std::string python = FindProgram("python3", FindVariable(environment, "PATH"), "/");
@@ -76,16 +89,9 @@ std::string CheckBuildText() {
   text += Row(has("reigen"), "the Python package reigen itself");
   text += "\nBetween processes of a host:\n" + Row(true, "shared memory");
   text += "\nBetween hosts:\n" + Row(true, "TCP") + Row(true, "RDMA");
-  text += "\nMemory of tensors:\n" + Row(true, "host");
   sdk::cuda::DriverApi api;
   const sdk::Result driver = sdk::cuda::LoadDriver(sdk::cuda::kDriverLibrary, &api);
-  text += Row(driver.ok(), "CUDA, through host memory" +
-                               (driver.ok() ? std::string() : " (" + driver.text + ")"));
-  const char* const kernels = sdk::cuda::KernelImageText();
-  text += Row(kernels != nullptr,
-              std::string("CUDA kernels") +
-                  (kernels != nullptr ? std::string(" for ") + kernels
-                                      : " (built without nvcc: tensors are copied one by one)"));
+  text += MemoryText(driver, sdk::cuda::KernelImageText());
   return text;
 }
 

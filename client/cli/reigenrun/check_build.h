@@ -4,10 +4,16 @@
 
 #include <string>
 
+#include "client/c/result.h"
+
 namespace reigen::run {
 
 // Whether the `python3` of PATH finds each framework is asked of it.
 std::string CheckBuildText();
+
+// Its part on tensors' memory: how loading the CUDA driver went, and
+// sdk::cuda::KernelImageText().
+std::string MemoryText(const sdk::Result& driver, const char* kernels);
 
 }  // namespace reigen::run
 
