@@ -43,4 +43,12 @@ FlushVerdict ChooseFlush(const FlushFacts& facts) {
   return {true, "a GPU below compute capability 9.0 may see the completion before the data"};
 }
 
+FlushVerdict FlushOfScratch(int capability_major, WritesOrdering ordering, size_t devices) {
+  FlushFacts facts{.capability_major = capability_major, .ordering = ordering};
+  const FlushVerdict kernels = ChooseFlush(facts);
+  if (kernels.read_back) return kernels;
+  facts.reader = devices > 1 ? Reader::kOtherNic : Reader::kSameNic;
+  return ChooseFlush(facts);
+}
+
 }  // namespace reigen::gpudirect

@@ -3,6 +3,7 @@
 #ifndef REIGEN_RUNTIME_GPUDIRECT_FLUSH_H_
 #define REIGEN_RUNTIME_GPUDIRECT_FLUSH_H_
 
+#include <cstddef>
 #include <string>
 
 namespace reigen::gpudirect {
@@ -51,6 +52,11 @@ struct FlushVerdict {
 //   compute capability 9.0 or higher            none
 //   otherwise                                   read back
 FlushVerdict ChooseFlush(const FlushFacts& facts);
+
+// Of the scratch for segments between hosts: kernels of its GPU read what was received, and
+// the job's `devices` RDMA devices send some of it on. So it is always read back; the reason
+// is the first of its readers' that needs that.
+FlushVerdict FlushOfScratch(int capability_major, WritesOrdering ordering, size_t devices);
 
 }  // namespace reigen::gpudirect
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <string>
 
 namespace reigen::gpudirect {
@@ -33,6 +34,27 @@ TEST(FlushTest, TheFirstRowThatFitsDecides) {
   for (const auto& c : kCases) {
     const FlushVerdict verdict = ChooseFlush(c.facts);
     EXPECT_EQ(verdict.read_back, c.read_back) << c.name;
+    EXPECT_NE(verdict.reason.find(c.reason), std::string::npos) << c.name << ": " << verdict.reason;
+  }
+}
+
+// Its GPU's order does not help the devices that send its segments on.
+TEST(FlushTest, AScratchIsReadBackWhateverItsGpuOrders) {
+  const struct {
+    const char* name;
+    int capability_major;
+    WritesOrdering ordering;
+    size_t devices;
+    const char* reason;
+  } kCases[] = {
+      {"Ampere", 8, WritesOrdering::kNone, 2, "below compute capability"},
+      {"Ampere, ordered", 8, WritesOrdering::kOwner, 1, "own earlier writes"},
+      {"Hopper", 9, WritesOrdering::kNone, 1, "own earlier writes"},
+      {"Hopper, two devices", 9, WritesOrdering::kAllDevices, 2, "another RDMA device"},
+  };
+  for (const auto& c : kCases) {
+    const FlushVerdict verdict = FlushOfScratch(c.capability_major, c.ordering, c.devices);
+    EXPECT_TRUE(verdict.read_back) << c.name;
     EXPECT_NE(verdict.reason.find(c.reason), std::string::npos) << c.name << ": " << verdict.reason;
   }
 }

@@ -16,17 +16,6 @@ ScratchChoice Staged(const std::string& reason) {
   return choice;
 }
 
-// Kernels of the GPU read what was received, and the devices send some of it on.
-bool ReadBack(const ScratchFacts& facts, size_t devices) {
-  gpudirect::FlushFacts flush{.capability_major = facts.capability_major,
-                              .ordering = gpudirect::OrderingOf(facts.writes_ordering),
-                              .control_by_other_path = false,
-                              .reader = gpudirect::Reader::kOwner};
-  if (ChooseFlush(flush).read_back) return true;
-  flush.reader = devices > 1 ? gpudirect::Reader::kOtherNic : gpudirect::Reader::kSameNic;
-  return ChooseFlush(flush).read_back;
-}
-
 }  // namespace
 
 ScratchChoice ChooseScratch(const ScratchFacts& facts) {
@@ -57,7 +46,10 @@ ScratchChoice ChooseScratch(const ScratchFacts& facts) {
   }
   if (!choice.direct) return choice;
   choice.reason.clear();
-  choice.read_back = ReadBack(facts, facts.nics.size());
+  const auto flush = gpudirect::FlushOfScratch(facts.capability_major,
+                                               gpudirect::OrderingOf(facts.writes_ordering),
+                                               facts.nics.size());
+  choice.read_back = flush.read_back;
   return choice;
 }
 

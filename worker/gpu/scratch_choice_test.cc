@@ -37,6 +37,8 @@ TEST(ScratchChoiceTest, WhatAnyOtherDeviceMayHaveWrittenIsReadBack) {
   facts.nics.resize(2);
   EXPECT_EQ(ChooseScratch(facts).near, Names{"near"});
   EXPECT_TRUE(ChooseScratch(facts).read_back);
+  facts.nics = {facts.nics[1]};
+  EXPECT_TRUE(ChooseScratch(facts).read_back) << "one device sends on what it wrote itself";
 }
 
 TEST(ScratchChoiceTest, EachReasonForStagingIsSaid) {

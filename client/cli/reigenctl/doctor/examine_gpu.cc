@@ -81,7 +81,8 @@ const PciDevice* Find(const std::vector<PciDevice>& devices, const std::string& 
   return nullptr;
 }
 
-GpuPath PathOf(const GpuFacts& gpu, const RdmaDeviceFacts& nic,
+// `devices`: how many RDMA devices there are; a job may use them all.
+GpuPath PathOf(const GpuFacts& gpu, const RdmaDeviceFacts& nic, size_t devices,
                const std::vector<PciDevice>& pci) {
   GpuPath path;
   path.gpu = gpu.ordinal;
@@ -100,11 +101,8 @@ GpuPath PathOf(const GpuFacts& gpu, const RdmaDeviceFacts& nic,
   }
   path.distance = pair.distance;
   path.verdict = ChooseMode(pair);
-  path.flush =
-      gpudirect::ChooseFlush({.capability_major = gpu.capability_major,
-                              .ordering = gpudirect::OrderingOf(gpu.writes_ordering),
-                              .control_by_other_path = false,
-                              .reader = gpudirect::Reader::kOwner});
+  path.flush = gpudirect::FlushOfScratch(
+      gpu.capability_major, gpudirect::OrderingOf(gpu.writes_ordering), devices);
   return path;
 }
 
@@ -119,7 +117,7 @@ Finding OfPath(const GpuPath& path) {
   if (!path.verdict.reason.empty()) text += (direct ? ", " : ": ") + path.verdict.reason;
   if (direct) {
     text += std::string("; what it writes ") +
-            (path.flush.read_back ? "has to be flushed: " : "needs no flush: ") + path.flush.reason;
+            (path.flush.read_back ? "is read back: " : "is not read back: ") + path.flush.reason;
   }
   return Gpu(path.verdict.remedy.empty() ? Level::kOk : Level::kNote,
              "GPU " + std::to_string(path.gpu), text, path.verdict.remedy);
@@ -141,7 +139,7 @@ void ExamineGpus(const probe::HostFacts& facts, Report* report) {
     report->findings.push_back(OfGpu(gpu, cuda.gpus.size()));
     std::vector<GpuPath> paths;
     for (const RdmaDeviceFacts& nic : facts.rdma.devices) {
-      paths.push_back(PathOf(gpu, nic, facts.pci));
+      paths.push_back(PathOf(gpu, nic, facts.rdma.devices.size(), facts.pci));
     }
     if (paths.empty()) continue;
     const auto best = std::min_element(paths.begin(), paths.end(), Better);

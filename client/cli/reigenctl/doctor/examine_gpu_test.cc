@@ -26,15 +26,17 @@ const Case kCases[] = {
     {"use", [](auto&) {}, "driver", Level::kOk, "tensors are reduced on the GPUs", ""},
     {"best path", [](auto&) {}, "GPU 0", Level::kOk,
      "nearest RDMA device mlx5_0 (same PCIe switch): GPUDirect RDMA is possible", ""},
-    {"Hopper", [](auto&) {}, "GPU 0", Level::kOk, "needs no flush: a GPU of compute capability 9.0",
-     ""},
+    {"Hopper", [](auto&) {}, "GPU 0", Level::kOk,
+     "is read back: with relaxed ordering a device may read before its own", ""},
+    {"Hopper, two devices", [](auto& f) { f.rdma.devices.push_back(f.rdma.devices[0]); }, "GPU 0",
+     Level::kOk, "is read back: another RDMA device's reads", ""},
     {"Ampere", [](auto& f) { f.cuda.gpus[0].capability_major = 8; }, "GPU 0", Level::kOk,
-     "has to be flushed: a GPU below", ""},
+     "is read back: a GPU below", ""},
     {"Ampere in order", [](auto& f) {
        f.cuda.gpus[0].capability_major = 8;
        f.cuda.gpus[0].writes_ordering = 100;
      },
-     "GPU 0", Level::kOk, "needs no flush: the GPU's driver says", ""},
+     "GPU 0", Level::kOk, "is read back: with relaxed ordering", ""},
     {"ACS", [](auto& f) {
        f.pci[0].iommu_group = "17";
        f.pci[1].iommu_group = "18";

@@ -42,7 +42,7 @@ struct GpuPath {
   std::string rdma_device;
   gpudirect::Distance distance = gpudirect::Distance::kUnknown;
   gpudirect::Verdict verdict;
-  gpudirect::FlushVerdict flush;  // of what the device wrote, before the GPU uses it
+  gpudirect::FlushVerdict flush;  // of what the device wrote to a scratch
 };
 
 struct Report {
