@@ -129,7 +129,6 @@ Status Loopback::Make(size_t rail, Port& port) {
   const RetryPlan retry = PlanRetries(context_.options.retry_budget);
   PathAttributes path;
   path.port = choice.port.number;
-  path.pkey_index = choice.pkey_index;
   path.gid_index = static_cast<uint8_t>(choice.gid.index);
   path.global = NeedsGlobalRoute(self, self);
   path.remote_gid = self.gid;

@@ -141,7 +141,6 @@ PathAttributes QueueSet::PathOf(size_t queue, const QueueAddress& there) const {
   const RetryPlan retry = PlanRetries(context_.options.retry_budget);
   PathAttributes path;
   path.port = here.port.number;
-  path.pkey_index = here.pkey_index;
   path.gid_index = static_cast<uint8_t>(here.gid.index);
   path.global = NeedsGlobalRoute(local, remote);
   path.remote_gid = remote.gid;

@@ -24,8 +24,8 @@ class RdmaDeviceTest : public RdmaLinkTest {
  protected:
   ~RdmaDeviceTest() override { EXPECT_TRUE(gpu_regions_[0] == nullptr && gpu_regions_[1] == nullptr); }
 
-  void MakeWithGpus(int channels = 2, int devices = 1) {
-    Make(channels, devices);
+  void MakeWithGpus(int channels = 2, int devices = 1, const RdmaOptions& options = {}) {
+    Make(channels, devices, options);
     for (int host : {0, 1}) {
       for (int i = 0; i < devices; ++i) {
         FakeDeviceState& state = device("fake" + std::to_string(host) + std::to_string(i));
@@ -416,6 +416,24 @@ TEST_F(RdmaDeviceTest, ARefusalOnOneHostOrBothCostsNoLink) {
     TearDown();
     for (auto& ended : ended_) ended.clear();
   }
+}
+
+TEST_F(RdmaDeviceTest, AQueuePairToItselfHasItsPortsPartitionAndTheServiceAskedFor) {
+  MakeWithGpus(/*channels=*/2, /*devices=*/1, MarkedOptions());
+  RegisterGpu(1, /*read_back=*/true);
+  MarkPkeys(1);
+  for (int host : {0, 1}) {
+    device(DeviceName(host, 0)).paths.clear();
+    device(DeviceName(host, 0)).pkey_indexes.clear();
+  }
+  Connect();
+  Exchange();
+  const size_t of_link = device("fake10").paths.size();
+  ASSERT_TRUE(links_[1]->PostRecv(Gpu(1), MakeTag(1), 1).ok());
+  ASSERT_TRUE(links_[0]->PostSend(In(0), MakeTag(1), 1).ok());
+  ASSERT_TRUE(BothEnded(1));
+  EXPECT_EQ(device("fake10").paths.size(), of_link + 1);
+  ExpectMarked(1, of_link);
 }
 
 TEST_F(RdmaDeviceTest, AFatalEventOfTheQueuePairToItselfEndsTheLink) {

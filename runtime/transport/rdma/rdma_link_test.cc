@@ -241,6 +241,14 @@ TEST_F(RdmaLinkTest, AFixedMtuHoldsAtBothEnds) {
   }
 }
 
+TEST_F(RdmaLinkTest, EveryQueuePairHasItsPortsPartitionAndTheServiceAskedFor) {
+  Make(/*channels=*/4, /*devices=*/2, MarkedOptions());
+  MarkPkeys(2);
+  Connect();
+  Exchange();
+  ExpectMarked(2, 2);
+}
+
 TEST_F(RdmaLinkTest, AfterAFlapTheAddressIsReadAgain) {
   ConnectAndUse();
   auto& gids = device("fake00").info.ports[0].gids;

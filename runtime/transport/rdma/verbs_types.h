@@ -115,7 +115,6 @@ struct QpLimits {
 // Everything that takes a queue pair to its peer.
 struct PathAttributes {
   uint8_t port = 1;
-  uint16_t pkey_index = 0;
   uint8_t gid_index = 0;
   bool global = true;  // route by GID; always on Ethernet
   Gid remote_gid;

@@ -106,8 +106,9 @@ class FakeDevice final : public Device {
 
   StatusOr<std::unique_ptr<QueuePair>> CreateQueuePair(CompletionQueue* queue,
                                                        const QpLimits& limits, uint8_t,
-                                                       uint16_t) override {
+                                                       uint16_t pkey_index) override {
     REIGEN_RETURN_IF_ERROR(std::exchange(state_.next_queue_pair_status, OkStatus()));
+    state_.pkey_indexes.push_back(pkey_index);
     return std::unique_ptr<QueuePair>(
         new FakeQueuePair(&fabric_, static_cast<FakeCompletionQueue*>(queue), limits));
   }

@@ -49,6 +49,7 @@ struct FakeDeviceState {
   size_t completion_queues = 0;
   bool open = false;
   std::vector<PathAttributes> paths;  // of every Connect
+  std::vector<uint16_t> pkey_indexes;  // of every CreateQueuePair
   std::vector<Access> accesses;       // of every Register
   size_t reads = 0;                   // of memory of a GPU
   uint64_t wrote_bytes = 0;           // to other devices

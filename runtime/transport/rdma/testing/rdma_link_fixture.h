@@ -27,8 +27,8 @@ inline Tag MakeTag(uint64_t sequence) {
 
 class RdmaLinkTest : public testing::Test {
  protected:
-  void Make(int channels = 2, int devices = 1) {
-    pair_ = std::make_unique<FakeRdmaPair>(channels, devices, devices);
+  void Make(int channels = 2, int devices = 1, const RdmaOptions& options = {}) {
+    pair_ = std::make_unique<FakeRdmaPair>(channels, devices, devices, options);
     memory_[0].assign(kBytes, std::byte{1});
     memory_[1].assign(kBytes, std::byte{0});
     for (int host : {0, 1}) {
@@ -40,6 +40,42 @@ class RdmaLinkTest : public testing::Test {
       links_[host] = pair_->transport(host).Connect(pair_->peer(1 - host));
     }
   }
+  // What switches go by, none of it a default: service and, on each device another one, the
+  // default partition's place in the port's table.
+  static RdmaOptions MarkedOptions() {
+    RdmaOptions options;
+    options.service_level = 3;
+    options.traffic_class = 106;
+    return options;
+  }
+  void MarkPkeys(int devices) {
+    for (int host : {0, 1}) {
+      for (int i = 0; i < devices; ++i) {
+        std::vector<uint16_t> pkeys(static_cast<size_t>(MarkedPkey(host, i)), 0x8001);
+        pkeys.push_back(0xffff);
+        device(DeviceName(host, i)).info.ports[0].pkeys = pkeys;
+      }
+    }
+  }
+  // All queue pairs that the devices have made.
+  void ExpectMarked(int devices, size_t at_least) {
+    for (int host : {0, 1}) {
+      for (int i = 0; i < devices; ++i) {
+        const FakeDeviceState& state = device(DeviceName(host, i));
+        EXPECT_GE(state.paths.size(), at_least) << DeviceName(host, i);
+        EXPECT_EQ(state.pkey_indexes.size(), state.paths.size());
+        for (const uint16_t index : state.pkey_indexes) EXPECT_EQ(index, MarkedPkey(host, i));
+        for (const PathAttributes& path : state.paths) {
+          EXPECT_EQ(path.service_level, 3) << DeviceName(host, i);
+          EXPECT_EQ(path.traffic_class, 106) << DeviceName(host, i);
+        }
+      }
+    }
+  }
+  static std::string DeviceName(int host, int i) {
+    return "fake" + std::to_string(host) + std::to_string(i);
+  }
+  static int MarkedPkey(int host, int i) { return 1 + 2 * host + i; }
   // A small message has passed each way.
   void ConnectAndUse() {
     Make();
