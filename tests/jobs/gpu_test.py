@@ -62,6 +62,18 @@ class GpuTest(jobs.JobCase):
             self.assertRegex(output, r"host=%d the job ends: .*gpu-direct: staged \(.*, but "
                                      r"--gpu-direct is require" % host)
 
+    def test_an_error_of_a_gpu_in_a_command_ends_the_job_with_its_name(self):
+        script = ('if [ "$REIGEN_RANK" = 1 ]; then export REIGEN_FAKE_CUDA_FAIL=cuLaunchKernel=719; fi; '
+                  'exec "$0" "$@"')
+        # Not --quick: its first tensors are so large that no kernel packs them.
+        output = self.run_job(2, ["sh", "-c", script, GPU_RANK], EXACT, code=71,
+                              wrapper=["env", "LD_LIBRARY_PATH=" + FAKE])
+        if "packed by libreigen's kernels" not in output:
+            self.skipTest("built without nvcc")
+        self.assertRegex(output, r"reigenrun: host 0 \(localhost\): plan \d+ failed: rank 1's GPU: "
+                                 r"CUDA device 0: cuLaunchKernel: CUDA_ERROR_")
+        self.assertNotIn("ROW pass", output)
+
 
 if __name__ == "__main__":
     unittest.main()
