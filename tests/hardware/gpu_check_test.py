@@ -1,8 +1,14 @@
 """gpu_check itself works: over the fake driver, on the installed tree."""
+import contextlib
+import importlib.machinery
+import importlib.util
+import io
 import os
 import re
 import shutil
 import subprocess
+import sys
+import tempfile
 import unittest
 
 TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -10,6 +16,16 @@ PREFIX = os.path.join(TREE, ".bazel/prefix")
 FAKE = os.path.join(TREE, ".bazel/bin/client/cuda/testing")
 DTYPES = ["uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64",
           "bool"]
+
+
+def load_script():
+    path = os.path.join(TREE, "tests/hardware/gpu_check")
+    loader = importlib.machinery.SourceFileLoader("gpu_check", path)
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("gpu_check", loader))
+    writes_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    loader.exec_module(module)
+    sys.dont_write_bytecode = writes_bytecode
+    return module
 
 
 def gpu_check(arguments, libraries):
@@ -55,6 +71,34 @@ class GpuCheckTest(unittest.TestCase):
         for job in ("2 ranks", "2 hosts"):
             self.assertEqual(rows.get(job + ": bits as by the CPU"), "pass", output)
         self.assertIn("digits_torch.py on the GPU", rows)
+
+    def test_the_row_of_the_torch_example_has_its_accuracy_or_what_went_wrong(self):
+        script = load_script()
+        said = "accuracy on 450 test samples: 97.33 % with 2 ranks, 97.11 % in one process"
+        self.assertEqual(self.digits_rows(script, "no module named torch", "exit 9"),
+                         [("skip", "no module named torch")])
+        self.assertEqual(self.digits_rows(script, "", "echo epoch 1; echo '[0] %s'" % said),
+                         [("pass", said)])
+        self.assertEqual(self.digits_rows(script, "", "echo epoch 1"),
+                         [("FAIL", "it says no accuracy")])
+        self.assertEqual(self.digits_rows(script, "", "echo '%s'; echo 'ranks differ'; exit 1" % said),
+                         [("FAIL", "exit 1: ranks differ")])
+        self.assertEqual(self.digits_rows(script, "", 'echo "accuracy on 1 test samples: $*"')[0],
+                         ("pass", "accuracy on 1 test samples: -np 2 %s %s --device cuda" % (
+                             sys.executable, os.path.join(TREE, "client/examples/digits_torch.py"))))
+
+    def digits_rows(self, script, no_torch, reigenrun):
+        """The rows of that part with this shell script for a reigenrun."""
+        script.why_no_torch = lambda: no_torch
+        with tempfile.TemporaryDirectory() as folder:
+            with open(folder + "/reigenrun", "w") as program:
+                program.write("#!/bin/sh\n" + reigenrun + "\n")
+                os.fchmod(program.fileno(), 0o755)
+            table = script.Table("gpu_check", 60)
+            with contextlib.redirect_stdout(io.StringIO()):
+                script.check_digits(table, dict(os.environ, PATH=folder + ":" + os.environ["PATH"]))
+        self.assertEqual({what for _, what, _ in table.rows}, {"digits_torch.py on the GPU"})
+        return [(result, value) for result, _, value in table.rows]
 
     if os.environ.get("REIGEN_TEST_LONG"):
         def test_the_kernels_with_nvcc_and_gxx_alone(self):
