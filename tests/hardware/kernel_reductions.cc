@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "client/cuda/kernel_list.h"
+#include "tests/hardware/forms.h"
 #include "tests/hardware/kernel_cases.h"
 #include "tests/hardware/reference.h"
 
@@ -40,31 +41,40 @@ ReduceBatch BatchOf(const Case& reduction, size_t count) {
   batch.postscale = reduction.postscale;
   batch.divisor = reduction.divisor;
   batch.combine = CombineOf(reduction.op);
+  batch.received_wide = reduction.received_wide;
+  batch.out_wide = reduction.out_wide;
   return batch;
 }
 
 class Reduction {
  public:
-  Reduction(const Gpu& gpu, const sdk::cuda::Kernels& kernels, const Case& reduction, size_t count)
-      : gpu_(gpu), kernels_(kernels), case_(reduction), count_(count),
-        out_bytes_(count * ElementBytes(reduction.dtype)) {}
+  // On the GPU everything lies `skip` elements behind an aligned address.
+  Reduction(const Gpu& gpu, const sdk::cuda::Kernels& kernels, const Case& reduction, size_t count,
+            size_t skip)
+      : gpu_(gpu), kernels_(kernels), case_(reduction), count_(count), skip_(skip),
+        out_bytes_(count * ElementBytesOf(reduction.dtype, reduction.out_wide)) {}
 
   Bytes OnGpu() const {
     ReduceBatch batch = BatchOf(case_, count_);
     std::vector<std::unique_ptr<Memory>> memory;
-    const auto upload = [&](const Bytes& bytes) {
+    const auto upload = [&](Bytes bytes, bool wide) {
+      const size_t before = skip_ * ElementBytesOf(case_.dtype, wide);
+      bytes.insert(bytes.begin(), before, std::byte{0});
       memory.push_back(std::make_unique<Memory>(gpu_, bytes));
-      return reinterpret_cast<void*>(memory.back()->address());
+      return reinterpret_cast<void*>(memory.back()->address() + before);
     };
     for (size_t k = 0; k < case_.inputs.size(); ++k) {
-      batch.items[0].inputs[k] = upload(case_.inputs[k]);
+      batch.items[0].inputs[k] = upload(case_.inputs[k], false);
     }
-    if (!case_.received.empty()) batch.items[0].received = upload(case_.received);
-    const Memory out(gpu_, out_bytes_);
-    batch.items[0].out = reinterpret_cast<void*>(out.address());
+    if (!case_.received.empty()) {
+      batch.items[0].received = upload(case_.received, case_.received_wide);
+    }
+    const size_t before = skip_ * ElementBytesOf(case_.dtype, case_.out_wide);
+    const Memory out(gpu_, before + out_bytes_);
+    batch.items[0].out = reinterpret_cast<void*>(out.address() + before);
     const sdk::cuda::Failed launched = kernels_.Reduce(case_.dtype, batch, gpu_.stream());
     gpu_.Check("cuLaunchKernel", launched.code);
-    return gpu_.Download(out.address(), out_bytes_);
+    return gpu_.Download(out.address() + before, out_bytes_);
   }
 
   Bytes OnHost() const {
@@ -84,6 +94,7 @@ class Reduction {
   const sdk::cuda::Kernels& kernels_;
   const Case& case_;
   const size_t count_;
+  const size_t skip_;
   const size_t out_bytes_;
 };
 
@@ -96,26 +107,18 @@ Bytes AnyBits(size_t bytes, uint64_t seed) {
 
 // "" or what is wrong.
 std::string CheckOne(const Gpu& gpu, const sdk::cuda::Kernels& kernels, DataType dtype,
-                     ReduceOp op, size_t inputs, bool received, size_t count) {
-  Case reduction = {.dtype = dtype, .op = op, .inputs = {}, .received = {}, .prescale = 1.0,
-                    .postscale = 1.0, .divisor = op == ReduceOp::kAverage ? inputs + 1 : 1, .hosts = 1};
-  if (IsFloat(dtype)) {
-    reduction.prescale = 0.75;
-    reduction.postscale = 1.25;
-  }
-  for (size_t k = 0; k < inputs; ++k) {
-    reduction.inputs.push_back(RandomElements(dtype, count, k + 1));
-  }
-  if (received) reduction.received = RandomElements(dtype, count, 99);
-  const Reduction random(gpu, kernels, reduction, count);
+                     ReduceOp op, const Form& form, size_t count) {
+  Case reduction = CaseOf(dtype, op, form, count);
+  const Reduction random(gpu, kernels, reduction, count, form.skip);
   const Bytes got = random.OnGpu();
   std::string wrong = Compare(reduction, got, count);
   if (!wrong.empty()) return wrong;
   if (got != random.OnHost()) return "other bits than on the host";
-  for (size_t k = 0; k < inputs; ++k) {
+  for (size_t k = 0; k < form.inputs; ++k) {
     reduction.inputs[k] = AnyBits(reduction.inputs[k].size(), k + 1);
   }
-  const Reduction any(gpu, kernels, reduction, count);
+  if (form.received) reduction.received = AnyBits(reduction.received.size(), 99);
+  const Reduction any(gpu, kernels, reduction, count, form.skip);
   return any.OnGpu() == any.OnHost() ? "" : "of any bits, other bits than on the host";
 }
 
@@ -131,13 +134,11 @@ bool CheckReductions(const Gpu& gpu, const sdk::cuda::Kernels& kernels, size_t c
     int cases = 0;
     for (const ReduceOp op : kOps) {
       if (dtype == DataType::kBool && op == ReduceOp::kAverage) continue;
-      for (const size_t inputs : {1, 2, 4, sdk::cuda::kMaxReduceInputs}) {
-        for (const bool received : {false, true}) {
-          const std::string here = CheckOne(gpu, kernels, dtype, op, inputs, received, count);
-          ++cases;
-          if (here.empty() || !wrong.empty()) continue;
-          wrong = std::string(Name(op)) + " of " + std::to_string(inputs) + ": " + here;
-        }
+      for (const Form& form : FormsOf(dtype)) {
+        const std::string here = CheckOne(gpu, kernels, dtype, op, form, count);
+        ++cases;
+        if (here.empty() || !wrong.empty()) continue;
+        wrong = std::string(Name(op)) + " " + Describe(form) + ": " + here;
       }
     }
     Row(wrong.empty() ? "pass" : "FAIL", "reduce " + std::string(Name(dtype)),

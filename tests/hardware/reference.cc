@@ -55,6 +55,21 @@ int64_t Wrapped(DataType dtype, uint64_t value) {
   }
 }
 
+// Toward zero; the type's least or greatest where it does not fit.
+int64_t ScaledInt(DataType dtype, int64_t v, double scale) {
+  if (scale == 1.0) return v;
+  const auto bits = static_cast<int>(8 * ElementBytes(dtype));
+  const bool is_unsigned = dtype == DataType::kUint8;
+  const double limit = std::ldexp(1, is_unsigned ? bits : bits - 1);
+  const double scaled = std::trunc(static_cast<double>(v) * scale);
+  const double least = is_unsigned ? 0 : -limit;
+  if (scaled < least) return static_cast<int64_t>(least);
+  if (scaled >= limit) {
+    return static_cast<int64_t>((uint64_t{1} << (is_unsigned ? bits : bits - 1)) - 1);
+  }
+  return static_cast<int64_t>(scaled);
+}
+
 int64_t CombinedInt(DataType dtype, ReduceOp op, int64_t a, int64_t b) {
   if (dtype == DataType::kBool && op == ReduceOp::kSum) return a | b;
   const auto left = static_cast<uint64_t>(a);
@@ -70,14 +85,16 @@ int64_t CombinedInt(DataType dtype, ReduceOp op, int64_t a, int64_t b) {
 std::string CompareInt(const Case& reduction, const Bytes& got, size_t i) {
   int64_t expected = 0;
   bool first = true;
-  const auto take = [&](const Bytes& operand) {
-    const int64_t v = IntAt(reduction.dtype, operand, i);
+  const auto take = [&](int64_t v) {
     expected = first ? v : CombinedInt(reduction.dtype, reduction.op, expected, v);
     first = false;
   };
-  if (!reduction.received.empty()) take(reduction.received);
-  for (const Bytes& input : reduction.inputs) take(input);
+  if (!reduction.received.empty()) take(IntAt(reduction.dtype, reduction.received, i));
+  for (const Bytes& input : reduction.inputs) {
+    take(ScaledInt(reduction.dtype, IntAt(reduction.dtype, input, i), reduction.prescale));
+  }
   expected /= static_cast<int64_t>(reduction.divisor);
+  expected = ScaledInt(reduction.dtype, expected, reduction.postscale);
   const int64_t value = IntAt(reduction.dtype, got, i);
   if (value == expected) return "";
   return "element " + std::to_string(i) + " is " + std::to_string(value) + ", not " +
@@ -98,7 +115,9 @@ std::string CompareFloat(const Case& reduction, const Bytes& got, size_t i) {
     magnitude = std::max(std::abs(expected), magnitude + std::abs(v));
     first = false;
   };
-  if (!reduction.received.empty()) take(DoubleAt(reduction.dtype, reduction.received, i));
+  const DataType received = reduction.received_wide ? DataType::kFloat32 : reduction.dtype;
+  const DataType out = reduction.out_wide ? DataType::kFloat32 : reduction.dtype;
+  if (!reduction.received.empty()) take(DoubleAt(received, reduction.received, i));
   for (const Bytes& input : reduction.inputs) {
     take(DoubleAt(reduction.dtype, input, i) * reduction.prescale);
   }
@@ -108,7 +127,7 @@ std::string CompareFloat(const Case& reduction, const Bytes& got, size_t i) {
   const double operands = static_cast<double>(reduction.inputs.size()) + 4;
   const double roundings = reduction.hosts > 1 ? reduction.hosts + 1 : 0;
   double allowed = 0;
-  switch (reduction.dtype) {
+  switch (out) {
     case DataType::kFloat16:
       allowed = std::ldexp(std::abs(expected), -11) + std::ldexp(1, -25) +
                 operands * std::ldexp(magnitude, -23) + roundings * std::ldexp(magnitude, -11);
@@ -120,9 +139,9 @@ std::string CompareFloat(const Case& reduction, const Bytes& got, size_t i) {
     case DataType::kFloat32: allowed = operands * std::ldexp(magnitude, -23); break;
     default: allowed = operands * std::ldexp(magnitude, -52);
   }
-  const double value = DoubleAt(reduction.dtype, got, i);
+  const double value = DoubleAt(out, got, i);
   constexpr double kMaxFloat16 = 65504;
-  if (reduction.dtype == DataType::kFloat16 && std::abs(expected) > kMaxFloat16 - allowed &&
+  if (out == DataType::kFloat16 && std::abs(expected) > kMaxFloat16 - allowed &&
       std::abs(value) >= kMaxFloat16) {
     return "";  // or infinite
   }

@@ -17,11 +17,13 @@ struct Case {
   DataType dtype = DataType::kFloat32;
   ReduceOp op = ReduceOp::kSum;
   std::vector<Bytes> inputs;
-  Bytes received;  // of the dtype; empty: none. The left operand
+  Bytes received;  // of the dtype, or float32; empty: none. The left operand
   double prescale = 1.0;
   double postscale = 1.0;
   uint64_t divisor = 1;
   int hosts = 1;  // partial sums of halves are rounded between them
+  bool received_wide = false;  // halves: float32 in place of the dtype
+  bool out_wide = false;
 };
 
 // Random elements of moderate size.
