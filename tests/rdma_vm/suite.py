@@ -44,10 +44,12 @@ def copy_programs(build, folder):
     programs = os.path.join(folder, "programs")
     os.mkdir(programs)
     for name in ("tests/rdma_vm/collectives", "tests/rdma_vm/digits", "tests/rdma_vm/peer",
-                 "runtime/transport/rdma/real/real_conformance"):
+                 "runtime/transport/rdma/real/real_conformance",
+                 "client/cuda/testing/libcuda.so.1"):
         shutil.copy(os.path.join(build, name), programs)
     shutil.copy(os.path.join(TREE, "client/examples/digits_torch.py"), programs)
     return dict(os.environ, REIGEN_TEST_PROGRAMS=programs,
+                REIGEN_TEST_LIBEXEC=copied + "/libexec/reigen",
                 PATH="%s/bin:%s:/usr/sbin:/sbin" % (copied, os.environ["PATH"]),
                 PYTHONPATH=copied + "/python")
 

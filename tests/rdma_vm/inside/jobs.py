@@ -10,6 +10,7 @@ import unittest
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 # What the suite (../suite.py) says: where programs and data are.
 PROGRAMS = os.environ.get("REIGEN_TEST_PROGRAMS", "")
+LIBEXEC = os.environ.get("REIGEN_TEST_LIBEXEC", "")
 DIGITS = os.environ.get("REIGEN_TEST_DIGITS", "")
 LONG = os.environ.get("REIGEN_TEST_LONG") == "1"
 
@@ -107,8 +108,11 @@ class Job:
 
     def wait_for_output(self, pattern, times=1, timeout_seconds=COMMAND_SECONDS):
         deadline = time.monotonic() + timeout_seconds
-        while len(re.findall(pattern, self.output())) < times:
-            if self.process.poll() is not None or time.monotonic() > deadline:
+        while True:
+            last = self.process.poll() is not None or time.monotonic() > deadline
+            if len(re.findall(pattern, self.output())) >= times:
+                return
+            if last:
                 raise AssertionError("%r did not come %d times" % (pattern, times))
             time.sleep(0.1)
 

@@ -55,6 +55,23 @@ class Jobs(jobs.Case):
         self.assertNotEqual(0, code)
         self.assertRegex(output, "RDMA was asked for, and bert has none: .*/dev/infiniband")
 
+    def test_c49_what_these_devices_do_not_take_from_gpus_is_staged_and_said(self):
+        fake = {"LD_LIBRARY_PATH": jobs.PROGRAMS}
+        rank = [os.path.join(jobs.LIBEXEC, "gpu_rank"), "--quick"]
+        with jobs.Job(rank, environment=fake) as job:
+            output = job.succeed()
+        if "built without nvcc" in output:
+            self.skipTest("built without nvcc")
+        self.assertIn("link over rdma", output)
+        for line in range(2):
+            self.assertEqual(1, len(re.findall(
+                r"rank=%d gpu=\S+ gpu-direct: staged \(\S.*\)" % line, output)))
+        self.assertIn("ROW pass|ranks: every dtype and op|", output)
+        with jobs.Job(rank, options=["--gpu-direct", "require"], environment=fake) as job:
+            code, output = job.wait()
+        self.assertNotEqual(0, code)
+        self.assertRegex(output, r"reigenrun: .*gpu-direct.*staged")
+
     def test_c45_the_smaller_mtu_of_both_ends_counts(self):
         try:
             jobs.check("ip link set rn1 mtu 1500")
