@@ -6,6 +6,7 @@
 
 #include "client/c/fake_worker.h"
 #include "client/c/reigen.h"
+#include "client/c/sums_on_gpus.h"
 #include "client/cuda/kernel_image.h"
 #include "client/cuda/testing/fake_driver.h"
 #include "gtest/gtest.h"
@@ -39,25 +40,11 @@ class SdkCudaTest : public testing::Test {
     ASSERT_EQ(reigen_init(), REIGEN_OK) << reigen_last_error();
   }
 
-  reigen_tensor Tensor(cuda::CuAddress memory, const int64_t* count, const char* name) {
-    reigen_tensor tensor = {};
-    tensor.struct_size = sizeof(tensor);
-    tensor.name = name;
-    tensor.input = reinterpret_cast<const void*>(memory);
-    tensor.output = reinterpret_cast<void*>(memory);
-    tensor.dtype = REIGEN_FLOAT32;
-    tensor.ndim = 1;
-    tensor.shape = count;
-    tensor.device_kind = REIGEN_CUDA;
-    tensor.stream = reinterpret_cast<uintptr_t>(stream_);
-    return tensor;
+  reigen_tensor Tensor(cuda::CuAddress memory, const int64_t* count, const char* name) const {
+    return FloatsOnGpu(memory, count, name, stream_);
   }
   static reigen_status Start(const std::vector<reigen_tensor>& tensors, reigen_handle* handle) {
-    const reigen_allreduce_options options = {.struct_size = sizeof(reigen_allreduce_options),
-                                              .op = REIGEN_SUM, .process_set = 0,
-                                              .prescale = 1.0, .postscale = 1.0};
-    return reigen_allreduce_async(tensors.size() > 1 ? "g" : nullptr, tensors.data(),
-                                  tensors.size(), &options, handle);
+    return StartSum(tensors, handle);
   }
   // With a worker that takes the request and does no more.
   void StartUnanswered(reigen_handle* handle) {

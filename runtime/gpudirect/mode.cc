@@ -24,7 +24,7 @@ Verdict ChooseMode(const Pair& pair) {
     case Distance::kAcrossNodes:
       return {Mode::kStaged,
               std::string("they are of different root complexes (") + ToString(pair.distance) +
-                  "), where the GPU's copy engines are faster",
+                  "), where page-locked memory of the host is faster",
               "an RDMA device in a slot of the GPU's switch or root complex"};
     case Distance::kUnknown:
       return {Mode::kStaged, "it is not known how far they are from each other", ""};

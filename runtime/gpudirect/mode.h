@@ -11,7 +11,7 @@ namespace reigen::gpudirect {
 // From the best on.
 enum class Mode {
   kDirect,  // the RDMA device reads and writes the GPU's memory (dma-buf)
-  kStaged,  // through page-locked memory of the host, by the GPU's copy engines
+  kStaged,  // through page-locked memory of the host, which the GPU reads and writes
 };
 
 const char* ToString(Mode mode);  // "GPUDirect RDMA"
@@ -40,7 +40,7 @@ struct Verdict {
 //   the GPU cannot be reached by other devices       staged
 //   the driver exports no dma-buf                    staged
 //   the RDMA device registers no dma-buf             staged
-//   distance: another root complex, or not known     staged: slower than copy engines
+//   distance: another root complex, or not known     staged: slower than by the host
 //   the IOMMU translates                             staged: may be refused or be slow
 //   same switch, ACS on                              direct, but by the root complex
 //   same root complex                                direct, but not by a switch
