@@ -149,7 +149,7 @@ Result Context::Poll(reigen_handle handle, int32_t* done) {
   if (!found.operation->ended()) found.job->Progress();
   *done = 0;
   if (!found.operation->ended()) return Ok();
-  found.operation->Finish();
+  static_cast<void>(found.operation->Finish().ok());  // a wait tells
   *done = 1;
   return Ok();
 }
@@ -167,8 +167,7 @@ Result Context::Wait(reigen_handle handle, Time deadline) {
                     found.operation->request().name() + ": interrupted by a signal");
     }
   }
-  found.operation->Finish();
-  return found.operation->result();
+  return found.operation->Finish();
 }
 
 Result Context::Release(reigen_handle handle) {
@@ -181,6 +180,7 @@ Result Context::Release(reigen_handle handle) {
     handles_.erase(entry);
   }
   while (!found.operation->ended()) found.job->Wait(*found.operation, Time::max());
+  found.operation->GiveUp();
   return Ok();
 }
 

@@ -112,30 +112,36 @@ Result DeviceWork::Send(const Request& request, std::span<const Payload> payload
                         .layout = &tensor.out});
     }
   }
-  if (!packs.empty()) return device_->StartUnpack(packs, StreamOf(request), end);
-  return copies.empty() ? Ok() : device_->ToDevice(copies, StreamOf(request), end);
+  if (!packs.empty()) return device_->StartUnpack(packs, end);
+  return copies.empty() ? Ok() : device_->ToDevice(copies, end);
 }
 
 Result DeviceWork::Deliver(const Request& request, std::span<const Payload> payloads,
                            PayloadBlock block) {
-  struct Sent {
-    std::unique_ptr<cuda::Device::Event> end;
-    PayloadBlock block;
-  };
-  const auto sent = std::make_shared<Sent>();
-  sent->block = std::move(block);
-  Result started = Send(request, payloads, &sent->end);
+  const auto kept = std::make_shared<PayloadBlock>(std::move(block));
+  std::unique_ptr<cuda::Device::Event> end;
+  Result started = Send(request, payloads, &end);
   if (!started.ok()) {
-    device_->KeepIfTouched(sent);
+    device_->KeepIfTouched(kept);
     return Named(request, std::move(started));
   }
-  if (sent->end == nullptr) return Ok();
+  if (end == nullptr) return Ok();
+  delivered_ = std::move(end);
   // If it fails the GPU is lost; whoever uses it next is told.
-  const auto wait = [sent, device = device_] {
-    if (!sent->end->Wait().ok()) device->KeepIfTouched(sent);
+  const auto wait = [kept, delivered = delivered_, device = device_] {
+    if (!delivered->Wait().ok()) device->KeepIfTouched(kept);
   };
   if (thread_ == nullptr || !thread_->Post(wait)) wait();
   return Ok();
+}
+
+Result DeviceWork::Join(const Request& request) const {
+  if (delivered_ == nullptr) return Ok();
+  return Named(request, device_->Follow(StreamOf(request), *delivered_));
+}
+
+Result DeviceWork::WaitDelivered(const Request& request) const {
+  return delivered_ == nullptr ? Ok() : Named(request, delivered_->Wait());
 }
 
 bool DeviceWork::CanScale(const Request& request) const {

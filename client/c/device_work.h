@@ -2,7 +2,8 @@
 // or in host memory, and the result's back.
 //
 // Threads: Start by the thread that enqueues, the fetch by the device thread, Deliver by
-//          the one that sees the end: one after the other.
+//          the one that sees the end: one after the other. Then Join and WaitDelivered,
+//          from any.
 // Memory:  the caller's tensors are read until EndFetch returned; the result's payloads
 //          are kept until the device has read them.
 #ifndef REIGEN_CLIENT_C_DEVICE_WORK_H_
@@ -61,10 +62,14 @@ class DeviceWork {
   // By another thread.
   Result StartMirror(const DeviceBlock& from, const Block& to,
                      std::unique_ptr<cuda::Device::Event>* end) const;
-  // payloads -> outputs; the caller's stream goes on after it. Does not wait: `block`,
-  // which the payloads lie in, goes to the thread until the device is done with it.
+  // payloads -> outputs. Does not wait: `block`, which the payloads lie in, goes to the
+  // thread until the device is done with it.
   Result Deliver(const Request& request, std::span<const Payload> payloads,
                  PayloadBlock block);
+  // The caller's stream goes on after what Deliver started.
+  Result Join(const Request& request) const;
+  // Until that is done.
+  Result WaitDelivered(const Request& request) const;
   // An all-reduce of one rank, on the device. False: it cannot be done there.
   bool CanScale(const Request& request) const;
   Result Scale(const Request& request);
@@ -77,6 +82,7 @@ class DeviceWork {
   std::shared_ptr<cuda::Device> device_;
   std::unique_ptr<cuda::Device::Event> begin_;
   std::unique_ptr<cuda::Device::Event> fetched_;
+  std::shared_ptr<cuda::Device::Event> delivered_;  // null: nothing is
   bool pinned_ = false;
   std::shared_ptr<TaskThread> thread_;
 };

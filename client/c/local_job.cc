@@ -67,7 +67,8 @@ Result LocalJob::RunOnDevice(const Request& request) {
     reduce::scalar::ScaleCopy(tensor.dtype, request.prescale, request.postscale, packed, packed,
                               tensor.count);
   }
-  return work->Deliver(request, payloads, PayloadBlock());
+  REIGEN_SDK_RETURN_IF_ERROR(work->Deliver(request, payloads, PayloadBlock()));
+  return work->Join(request);
 }
 
 Result LocalJob::Allocate(uint64_t bytes, Block* out) {

@@ -63,18 +63,38 @@ Sleep Operation::WaitStaged(Time deadline) {
   return Sleep::kWoken;
 }
 
-void Operation::Finish() {
+void Operation::Deliver() {
   uint32_t state = kEnded;
   if (state_.compare_exchange_strong(state, kFinishing)) {
     if (completion_.result.ok()) CopyOut();
-    payloads_.clear();
-    block_ = PayloadBlock();
-    state_.store(kDone);
-    FutexWakeAll(state_);
-    return;
+    EndDelivery();
   }
   // Another thread copies; no limit but that of its memcpy.
   while (!done()) FutexWait(state_, kFinishing, Time::max());
+}
+
+void Operation::EndDelivery() {
+  payloads_.clear();
+  block_ = PayloadBlock();
+  state_.store(kDone);
+  FutexWakeAll(state_);
+}
+
+Result Operation::Finish() {
+  Deliver();
+  if (device_work_ == nullptr || !completion_.result.ok()) return completion_.result;
+  REIGEN_SDK_RETURN_IF_ERROR(device_work_->Join(request_));
+  joined_.store(true);
+  return Ok();
+}
+
+void Operation::GiveUp() {
+  uint32_t state = kEnded;
+  if (state_.compare_exchange_strong(state, kFinishing)) return EndDelivery();
+  Deliver();
+  if (device_work_ == nullptr || joined_.load()) return;
+  // If that fails the GPU is lost: whoever uses it next is told.
+  static_cast<void>(device_work_->WaitDelivered(request_).ok());
 }
 
 void Operation::CopyOut() {

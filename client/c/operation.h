@@ -3,10 +3,12 @@
 // CUDA tensors are fetched by the device thread first: until then it is in staging. If
 // that put them into a device arena, the worker may have them mirrored in host memory.
 //
-//   kPending --End--> kEnded --Finish--> kFinishing --> kDone
+//   kPending --End--> kEnded --Deliver, Finish--> kFinishing --> kDone
+//                           \--GiveUp-----------------------------^
 //
-// Threads: End once, by the job under its lock; the rest from any. The first
-//          Finish copies the result out, others wait for it.
+// Threads: End once, by the job under its lock; the rest from any. The first to deliver
+//          copies the result out, others wait for it. Results of CUDA tensors are
+//          delivered before anybody asks; the caller's stream waits for that in Finish.
 // Memory:  the payload is in the request record (small), in the caller's own
 //          shared memory, or in a block (of host memory, or of a device arena) that
 //          is given back when done.
@@ -61,17 +63,20 @@ class Operation {
 
   bool ended() const { return state_.load() != kPending; }
   void End(Completion completion);
-  // Requires ended(). Copies the result out, once.
-  void Finish();
-  // Of an operation that is done.
-  bool done() const { return state_.load() == kDone; }
-  // Requires done().
-  const Result& result() const { return completion_.result; }
+  // Requires ended(), as do the next two. Copies the result out, once; on a GPU it starts
+  // to.
+  void Deliver();
+  // Delivered, and the caller, or its stream, sees it.
+  Result Finish();
+  // It is not delivered any more; what was begun is done.
+  void GiveUp();
 
  private:
   enum State : uint32_t { kPending, kEnded, kFinishing, kDone };
 
   void CopyOut();
+  void EndDelivery();
+  bool done() const { return state_.load() == kDone; }
 
   const uint64_t id_;
   const Request request_;
@@ -82,6 +87,7 @@ class Operation {
   std::atomic<uint32_t> staging_{0};
   Completion completion_;
   std::atomic<uint32_t> state_{kPending};
+  std::atomic<bool> joined_{false};  // the caller's stream waits for what was delivered
 };
 
 }  // namespace reigen::sdk

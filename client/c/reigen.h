@@ -161,7 +161,8 @@ REIGEN_API reigen_status reigen_poll(reigen_handle handle, int32_t* done);
  * Returns REIGEN_INTERRUPTED when a signal handler ran in this thread. */
 REIGEN_API reigen_status reigen_wait(reigen_handle handle, double timeout_seconds);
 /* Gives the handle up. Of an operation that has not ended: waits for its end. The
- * result of one that neither reigen_wait nor reigen_poll saw end is not written. */
+ * result of one that neither reigen_wait nor reigen_poll saw end may be in `output`
+ * or not; it is not written after this. */
 REIGEN_API reigen_status reigen_release(reigen_handle handle);
 
 /* --- memory ------------------------------------------------------------------------ */

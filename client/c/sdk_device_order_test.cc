@@ -109,6 +109,41 @@ TEST_F(SdkDeviceOrderTest, AResultIsNotBroughtToAStreamThatCapturesAGraph) {
   EXPECT_EQ(Finish(handle), REIGEN_OK) << last_;
 }
 
+TEST_F(SdkDeviceOrderTest, AResultIsBroughtBackBeforeAnybodyWaits) {
+  BeginSilent();
+  reigen_handle handle = 0;
+  StartTwo(&handle);
+  const SeenRequest seen = worker_->WaitForRequests(1)[0];
+  const int copies = driver_.calls("cuMemcpyAsync");
+  worker_->Complete(seen.head.request);
+  WaitForMoreCalls("cuMemcpyAsync", copies);
+  EXPECT_EQ(Finish(handle), REIGEN_OK) << last_;
+  EXPECT_EQ(driver_.calls("cuMemcpyAsync") - copies, 1) << "once";
+  EXPECT_EQ(Two(), (std::vector<float>{1, 2}));
+}
+
+TEST_F(SdkDeviceOrderTest, ATensorIsTheCallersAgainOnceItsHandleWasReleased) {
+  BeginSilent();
+  const cuda::CuStream own = driver_.NewStream();
+  size_t requests = 0;
+  for (const bool delivered : {true, false}) {
+    reigen_handle handle = 0;
+    StartTwo(&handle);
+    const cuda::CuAddress x = x_;
+    const SeenRequest seen = worker_->WaitForRequests(++requests).back();
+    const int copies = driver_.calls("cuMemcpyAsync");
+    worker_->Complete(seen.head.request);
+    if (delivered) WaitForMoreCalls("cuMemcpyAsync", copies);
+    ASSERT_EQ(reigen_release(handle), REIGEN_OK);
+    driver_.Write(x, {7, 8}, own);
+    StartTwo(&handle, "y");  // what was started before is done then
+    worker_->Complete(worker_->WaitForRequests(++requests).back().head.request);
+    EXPECT_EQ(Finish(handle), REIGEN_OK) << last_;
+    EXPECT_EQ(Two(), (std::vector<float>{1, 2}));
+    EXPECT_EQ(driver_.Read(x, 2, own), (std::vector<float>{7, 8}));
+  }
+}
+
 TEST_F(SdkDeviceOrderTest, WhatOthersMayHaveOpenIsKeptForTheNextSession) {
   reigen_handle handle = 0;
   int allocated = 0;

@@ -38,6 +38,8 @@ WorkerJob::WorkerJob(std::shared_ptr<Session> session, const UserMemory* user_me
 
 WorkerJob::~WorkerJob() {
   device_thread_.Stop();
+  session_->Break("the job was given up");  // unless it has ended: then nobody waits
+  result_thread_.Stop();
   release_thread_->Stop();
   command_thread_.Stop();
 }
@@ -214,6 +216,9 @@ void WorkerJob::EndLocked(uint64_t id, Completion completion) {
   pending_.erase(found);
   names_.Unpin(operation->name_ids());
   operation->End(std::move(completion));
+  if (delivers_ && operation->request().device_kind == REIGEN_CUDA) {
+    results_.push_back(operation);
+  }
 }
 
 Sleep WorkerJob::Wait(Operation& operation, Time deadline) {
@@ -231,8 +236,9 @@ Sleep WorkerJob::Wait(Operation& operation, Time deadline) {
 void WorkerJob::Leave() {
   // What was enqueued before is sent, and no tensor is read after this.
   device_thread_.Stop();
-  release_thread_->Stop();
   session_->Leave();  // until then the worker may have commands
+  result_thread_.Stop();
+  release_thread_->Stop();  // no tensor is written after this
   command_thread_.Stop();
   Progress();
 }

@@ -49,6 +49,8 @@ class WorkerJob : public Job {
   void StartFetch(const std::shared_ptr<Operation>& operation);
   void SendOldestFetched();
   void FailFetch(Operation& operation, Result result);
+  void StartResultThread();
+  void DeliverResults();
   MirrorCalls MirrorCallsOf();
   Result StartMirror(uint64_t request, Mirror* out);
   void EndMirror(uint64_t request, Block block);
@@ -67,6 +69,9 @@ class WorkerJob : public Job {
   // Fetches CUDA tensors and then sends their requests.
   TaskThread device_thread_;
   std::deque<std::shared_ptr<Operation>> fetching_;  // of the device thread
+  // Starts to bring results of CUDA tensors back as soon as they are there, whether anybody
+  // waits for them or not: their memory is free again then.
+  TaskThread result_thread_{"reigen-result"};
   // Waits until the device has read results.
   const std::shared_ptr<TaskThread> release_thread_ = std::make_shared<TaskThread>();
 
@@ -74,6 +79,8 @@ class WorkerJob : public Job {
   std::mutex pending_mutex_;
   std::unordered_map<uint64_t, std::shared_ptr<Operation>> pending_;  // by id
   std::vector<Completion> taken_;                                     // kept for its memory
+  bool delivers_ = false;                            // the result thread does
+  std::vector<std::shared_ptr<Operation>> results_;  // for it: of CUDA tensors that ended
 };
 
 }  // namespace reigen::sdk

@@ -21,6 +21,7 @@ Result WorkerJob::SubmitDevice(const std::shared_ptr<Operation>& operation) {
     REIGEN_SDK_RETURN_IF_ERROR(TakeNamesLocked(*operation));
   }
   operation->StartStaging(std::move(work));
+  StartResultThread();
   if (device_thread_.Post([this, operation] { StartFetch(operation); })) return Ok();
   names_.Unpin(operation->name_ids());
   return Fail(REIGEN_ABORTED, operation->request().name() + ": shut down, or no thread to be had");
@@ -64,6 +65,30 @@ void WorkerJob::FailFetch(Operation& operation, Result result) {
   failed.result = std::move(result);
   operation.End(std::move(failed));
   operation.EndStaging();
+}
+
+// Without it, whoever waits delivers.
+void WorkerJob::StartResultThread() {
+  const std::lock_guard lock(pending_mutex_);
+  if (!delivers_) delivers_ = result_thread_.Post([this] { DeliverResults(); });
+}
+
+// In the result thread, until the session has ended.
+void WorkerJob::DeliverResults() {
+  while (true) {
+    const bool ended = session_->ended();
+    const uint32_t seen = session_->completions().head();
+    Progress();
+    std::vector<std::shared_ptr<Operation>> results;
+    {
+      const std::lock_guard lock(pending_mutex_);
+      results.swap(results_);
+      if (ended) delivers_ = false;
+    }
+    for (const auto& operation : results) operation->Deliver();
+    if (ended) return;
+    if (results.empty()) session_->completions().Wait(seen, Time::max());
+  }
 }
 
 MirrorCalls WorkerJob::MirrorCallsOf() {

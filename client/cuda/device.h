@@ -91,8 +91,10 @@ class Device : public std::enable_shared_from_this<Device> {
   // was pinned this waits for `begin`.
   Result StartToHost(const Event& begin, std::span<const Copy> copies, bool pinned,
                      std::unique_ptr<Event>* end);
-  // host -> device; `stream` goes on after it. The host memory is read until `end`.
-  Result ToDevice(std::span<const Copy> copies, CuStream stream, std::unique_ptr<Event>* end);
+  // host -> device. The host memory is read until `end`.
+  Result ToDevice(std::span<const Copy> copies, std::unique_ptr<Event>* end);
+  // `stream` goes on after it. FailedPrecondition: it captures a graph.
+  Result Follow(CuStream stream, const Event& event);
   // Host memory that copies run from and to at full speed, also of other devices. False:
   // it goes on without, and that was reported.
   bool Pin(void* memory, size_t bytes);
@@ -121,9 +123,8 @@ class Device : public std::enable_shared_from_this<Device> {
   // dimensions than the kernels take.
   Result StartPack(const Event& begin, std::span<const DevicePack> packs,
                    std::unique_ptr<Event>* end);
-  // Packed -> tensors; `stream` goes on after it.
-  Result StartUnpack(std::span<const DevicePack> packs, CuStream stream,
-                     std::unique_ptr<Event>* end);
+  // Packed -> tensors.
+  Result StartUnpack(std::span<const DevicePack> packs, std::unique_ptr<Event>* end);
   // Commands and mirrors run one after the other. A failure: none of its work goes on.
   Result StartCommand(const Command& command, std::unique_ptr<Event>* end);
   // Memory of the GPU -> the host's. Unless that was pinned this waits until it is done.
@@ -158,7 +159,6 @@ class Device : public std::enable_shared_from_this<Device> {
   Result Check(const Failed& failed) { return Check(failed.call, failed.code); }
   Result NewEvent(std::unique_ptr<Event>* out);
   Result Record(CuStream stream, std::unique_ptr<Event>* out);
-  Result RecordEnd(const Lane& lane, CuStream stream, std::unique_ptr<Event>* end);
   Result Await(const char* call, const std::function<CuResult()>& query);
   Result CheckLimit(Time begin);
   Result CheckCapture(CuStream stream);

@@ -83,14 +83,13 @@ Result Device::SendOnHost(const Lane& lane, const Copy& copy) {
   return ended;
 }
 
-Result Device::ToDevice(std::span<const Copy> copies, CuStream stream,
-                        std::unique_ptr<Event>* end) {
+Result Device::ToDevice(std::span<const Copy> copies, std::unique_ptr<Event>* end) {
   const Current current(*this);
   REIGEN_SDK_RETURN_IF_ERROR(Result(current.result()));
   const PackPlan plan = MakePackPlan(copies, sending_.scratch, scratch_bytes(), true);
   const std::lock_guard lock(sending_.mutex);
   Result sent = Send(sending_, plan);
-  if (sent.ok()) sent = RecordEnd(sending_, stream, end);
+  if (sent.ok()) sent = Record(sending_.stream, end);
   // Copies that were started still read the host memory: the caller may free it.
   if (!sent.ok()) static_cast<void>(Drain(sending_).ok());
   return sent;
@@ -114,10 +113,11 @@ Result Device::Send(const Lane& lane, const PackPlan& plan) {
   return Ok();
 }
 
-Result Device::RecordEnd(const Lane& lane, CuStream stream, std::unique_ptr<Event>* end) {
-  REIGEN_SDK_RETURN_IF_ERROR(Record(lane.stream, end));
+Result Device::Follow(CuStream stream, const Event& event) {
+  const Current current(*this);
+  REIGEN_SDK_RETURN_IF_ERROR(Result(current.result()));
   REIGEN_SDK_RETURN_IF_ERROR(CheckCapture(stream));
-  return Check("cuStreamWaitEvent", api_.stream_wait_event(stream, (*end)->get(), 0));
+  return Check("cuStreamWaitEvent", api_.stream_wait_event(stream, event.get(), 0));
 }
 
 Result Device::Reduce(const Event& begin, DataType dtype, const ReduceBatch& batch,
@@ -135,7 +135,8 @@ Result Device::Reduce(const Event& begin, DataType dtype, const ReduceBatch& bat
     REIGEN_SDK_RETURN_IF_ERROR(Check(kernels_->Reduce(dtype, part, sending_.stream)));
   }
   std::unique_ptr<Event> end;
-  return RecordEnd(sending_, stream, &end);
+  REIGEN_SDK_RETURN_IF_ERROR(Record(sending_.stream, &end));
+  return Follow(stream, *end);
 }
 
 }  // namespace reigen::sdk::cuda

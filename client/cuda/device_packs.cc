@@ -26,15 +26,14 @@ Result Device::StartPack(const Event& begin, std::span<const DevicePack> packs,
   return packed;
 }
 
-Result Device::StartUnpack(std::span<const DevicePack> packs, CuStream stream,
-                           std::unique_ptr<Event>* end) {
+Result Device::StartUnpack(std::span<const DevicePack> packs, std::unique_ptr<Event>* end) {
   const Current current(*this);
   REIGEN_SDK_RETURN_IF_ERROR(Result(current.result()));
   DevicePackPlan plan;
   AddToPlan(packs, has_kernels(), true, &plan);
   const std::lock_guard lock(sending_.mutex);
   Result sent = CopyAll(sending_, plan, true);
-  if (sent.ok()) sent = RecordEnd(sending_, stream, end);
+  if (sent.ok()) sent = Record(sending_.stream, end);
   if (!sent.ok()) static_cast<void>(Drain(sending_).ok());
   return sent;
 }

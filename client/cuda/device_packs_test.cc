@@ -53,7 +53,7 @@ TEST_F(DevicePacksTest, ManyTensorsGoThereAndBackInALaunchForEachKind) {
   std::unique_ptr<Device::Event> end;
   ASSERT_TRUE(device_->Mark(own, &end).ok());
   ASSERT_TRUE(end->Wait().ok());
-  ASSERT_TRUE(device_->StartUnpack(packs, stream_, &end).ok());
+  ASSERT_TRUE(Joined(device_->StartUnpack(packs, &end), end).ok());
   for (size_t i = 0; i < kTensors; ++i) {
     const auto value = static_cast<float>(i);
     const std::vector<float> expected = i % 10 == 9
@@ -100,7 +100,7 @@ TEST_F(DevicePacksTest, LayoutsThatKernelsDoNotTakeAreGatheredOnTheHost) {
     std::unique_ptr<Device::Event> end;
     ASSERT_TRUE(device_->Mark(stream_, &end).ok());
     ASSERT_TRUE(end->Wait().ok());
-    ASSERT_TRUE(device_->StartUnpack({&pack, 1}, stream_, &end).ok());
+    ASSERT_TRUE(Joined(device_->StartUnpack({&pack, 1}, &end), end).ok());
     EXPECT_EQ(driver_.Read(tensor, count, stream_), values);
   }
 }
@@ -117,8 +117,8 @@ TEST_F(DevicePacksTest, ACallThatFailsIsNamedAndTheNextOneWorks) {
     EXPECT_TRUE(Pack({&pack, 1}).ok()) << symbol;
     driver_.FailOnce(symbol, 304);
     std::unique_ptr<Device::Event> end;
-    EXPECT_FALSE(device_->StartUnpack({&pack, 1}, stream_, &end).ok()) << symbol;
-    EXPECT_TRUE(device_->StartUnpack({&pack, 1}, stream_, &end).ok()) << symbol;
+    EXPECT_FALSE(Joined(device_->StartUnpack({&pack, 1}, &end), end).ok()) << symbol;
+    EXPECT_TRUE(Joined(device_->StartUnpack({&pack, 1}, &end), end).ok()) << symbol;
   }
 }
 

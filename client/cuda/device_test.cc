@@ -47,7 +47,7 @@ TEST_F(DeviceTest, TheCallersStreamGoesOnAfterTheResult) {
   const Layout layout = Of({2}, {});
   const Copy copy = CopyOf(memory, host, layout);
   std::unique_ptr<Device::Event> end;
-  ASSERT_TRUE(device_->ToDevice({&copy, 1}, stream_, &end).ok());
+  ASSERT_TRUE(Joined(device_->ToDevice({&copy, 1}, &end), end).ok());
   EXPECT_EQ(driver_.Read(memory, 2, stream_), (std::vector<float>{5, 6}));
   EXPECT_TRUE(end->Wait().ok());
   device_->Unpin(host.data());
@@ -68,7 +68,7 @@ TEST_F(DeviceTest, AStridedTensorIsPackedInItsLogicalOrder) {
     EXPECT_EQ(host, (std::vector<float>{1, 4, 2, 5, 3, 6}));
     for (float& value : host) value *= 10;
     std::unique_ptr<Device::Event> end;
-    ASSERT_TRUE(device_->ToDevice({&copy, 1}, stream_, &end).ok());
+    ASSERT_TRUE(Joined(device_->ToDevice({&copy, 1}, &end), end).ok());
     EXPECT_EQ(driver_.Read(memory, 6, stream_), (std::vector<float>{10, 20, 30, 40, 50, 60}));
     device_->Unpin(host.data());
   }
@@ -102,7 +102,7 @@ TEST_F(DeviceTest, ManySmallTensorsGoThereAndBackInOneLaunchEach) {
   }
   const int sends = Calls("cuMemcpyHtoDAsync_v2");
   std::unique_ptr<Device::Event> end;
-  ASSERT_TRUE(device_->ToDevice(copies, stream_, &end).ok());
+  ASSERT_TRUE(Joined(device_->ToDevice(copies, &end), end).ok());
   EXPECT_EQ(Calls("cuLaunchKernel") - launches, 4);
   EXPECT_EQ(Calls("cuMemcpyHtoDAsync_v2") - sends, 1);
   for (size_t i = 0; i < kTensors; ++i) {
@@ -218,8 +218,8 @@ TEST_F(DeviceTest, EveryCallThatFailsIsNamedAndTheNextOneWorks) {
     const Copy copy = CopyOf(memory, host, layout);
     std::unique_ptr<Device::Event> end;
     driver_.FailOnce(symbol, 304);
-    EXPECT_FALSE(device_->ToDevice({&copy, 1}, stream_, &end).ok()) << symbol;
-    EXPECT_TRUE(device_->ToDevice({&copy, 1}, stream_, &end).ok()) << symbol;
+    EXPECT_FALSE(Joined(device_->ToDevice({&copy, 1}, &end), end).ok()) << symbol;
+    EXPECT_TRUE(Joined(device_->ToDevice({&copy, 1}, &end), end).ok()) << symbol;
   }
 }
 

@@ -104,7 +104,8 @@ class DeviceCheck {
       return Show("packing on the GPU", "packed wrong", "");
     }
     for (size_t i = 0; i < sizes.size(); ++i) gpu_.Write(packs[i].tensor, Bytes(sizes[i]));
-    Ok(device_->StartUnpack(packs, gpu_.stream(), &end));
+    Ok(device_->StartUnpack(packs, &end));
+    Ok(device_->Follow(gpu_.stream(), *end));
     for (size_t i = 0; i < sizes.size(); ++i) {
       if (gpu_.Download(packs[i].tensor, sizes[i]) == stored[i]) continue;
       return Show("packing on the GPU", "unpacked wrong: " + std::to_string(i), "");

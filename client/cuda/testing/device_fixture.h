@@ -43,6 +43,11 @@ class FakeDeviceTest : public testing::Test {
     EXPECT_TRUE(allocated.ok()) << allocated.text;
     return range;
   }
+  // What was started comes before the stream's next work: as a trainer that waited.
+  Result Joined(Result started, const std::unique_ptr<Device::Event>& end) {
+    if (!started.ok()) return started;
+    return device_->Follow(stream_, *end);
+  }
   int Calls(const char* symbol) { return driver_.calls(symbol); }
 
   // To the fake, whatever nvcc made.
