@@ -5,6 +5,7 @@
 #ifndef REIGEN_CLIENT_C_DEVICE_ARENA_H_
 #define REIGEN_CLIENT_C_DEVICE_ARENA_H_
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -30,8 +31,14 @@ struct DeviceBlock {
 class DeviceArena : public std::enable_shared_from_this<DeviceArena> {
  public:
   using End = std::function<void(std::unique_ptr<cuda::DeviceRange> range)>;
-  DeviceArena(std::unique_ptr<cuda::DeviceRange> range, uint32_t id, End end)
-      : range_(std::move(range)), id_(id), end_(std::move(end)), blocks_(range_->bytes()) {}
+  // `freed` is a futex that grows with every block that is given back.
+  DeviceArena(std::unique_ptr<cuda::DeviceRange> range, uint32_t id, End end,
+              std::shared_ptr<std::atomic<uint32_t>> freed)
+      : range_(std::move(range)),
+        id_(id),
+        end_(std::move(end)),
+        freed_(std::move(freed)),
+        blocks_(range_->bytes()) {}
   ~DeviceArena() { end_(std::move(range_)); }
   DeviceArena(const DeviceArena&) = delete;
   DeviceArena& operator=(const DeviceArena&) = delete;
@@ -45,6 +52,7 @@ class DeviceArena : public std::enable_shared_from_this<DeviceArena> {
   std::unique_ptr<cuda::DeviceRange> range_;
   const uint32_t id_;
   const End end_;
+  const std::shared_ptr<std::atomic<uint32_t>> freed_;
   std::mutex mutex_;
   BlockAllocator blocks_;
 };

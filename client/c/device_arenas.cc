@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "client/c/fixed_text.h"
+#include "client/c/futex.h"
 
 namespace reigen::sdk {
 namespace {
@@ -14,6 +16,9 @@ constexpr uint64_t kUnitBytes = 2 * kMiB;
 constexpr uint64_t kFirstBytes = 64 * kMiB;
 constexpr uint64_t kMostBytes = 1024 * kMiB;
 constexpr uint64_t kShareOfGpu = 16;
+// Without a block given back.
+constexpr Duration kPatience = milliseconds(500);
+constexpr Duration kLeastPatience = milliseconds(5);
 
 uint64_t RoundUp(uint64_t bytes) {
   if (bytes > UINT64_MAX - kUnitBytes) return bytes;
@@ -40,6 +45,12 @@ std::string NameOf(const cuda::Device& device) {
 }
 
 }  // namespace
+
+DeviceArenas::DeviceArenas(Session* session, CommandThread* commands, DeviceArenaOptions options)
+    : session_(*session),
+      commands_(*commands),
+      options_(std::move(options)),
+      patience_(session->Limit(kPatience)) {}
 
 void DeviceArenas::ReportOnce(const std::string& line) {
   if (reported_.insert(line).second) options_.report(line);
@@ -94,24 +105,64 @@ Result DeviceArenas::Begin(const std::shared_ptr<cuda::Device>& device) {
 }
 
 std::optional<DeviceBlock> DeviceArenas::Allocate(const std::shared_ptr<cuda::Device>& device,
-                                                  uint64_t bytes) {
+                                                  uint64_t bytes,
+                                                  const std::function<void()>& before_wait) {
   if (!MayUse(device)) return std::nullopt;
-  const auto find = [&]() -> std::optional<DeviceBlock> {
-    for (const auto& arena : arenas_) {
-      if (auto block = arena->Allocate(bytes)) return block;
+  if (auto block = Find(bytes)) return block;
+  if (RoundUp(bytes) <= limit_bytes_ - total_bytes_) {
+    const Result grown = AddTensors(bytes);
+    if (grown.ok()) return Find(bytes);
+    limit_bytes_ = total_bytes_;  // asked once: there is no more
+    ReportOnce(NameOf(*device) + ": no more of its memory for tensors than " +
+               InMiB(total_bytes_) + ": " + grown.text);
+  }
+  if (!HasOneOf(bytes)) {
+    if (!std::exchange(too_large_told_, true)) {
+      ReportOnce(NameOf(*device) + ": a request of " + InMiB(bytes) + " is larger than an arena " +
+                 "there can be, with " + InMiB(limit_bytes_) + " for all: such ones go through " +
+                 "host memory (REIGEN_CUDA_ARENA_MB)");
     }
     return std::nullopt;
-  };
-  if (auto block = find()) return block;
-  if (RoundUp(bytes) > limit_bytes_ - total_bytes_) {
-    ReportOnce(NameOf(*device) + ": its arenas, of " + InMiB(limit_bytes_) +
-               " at most, are full: some tensors go through host memory (REIGEN_CUDA_ARENA_MB)");
-    return std::nullopt;
   }
-  const Result grown = AddTensors(bytes);
-  if (grown.ok()) return find();
-  limit_bytes_ = total_bytes_;  // asked once: there is no more
-  ReportOnce("some CUDA tensors go through host memory: " + grown.text);
+  if (fruitless_at_ == freed_->load()) return std::nullopt;
+  before_wait();
+  return WaitForRoom(device, bytes);
+}
+
+std::optional<DeviceBlock> DeviceArenas::Find(uint64_t bytes) {
+  for (const auto& arena : arenas_) {
+    if (auto block = arena->Allocate(bytes)) return block;
+  }
+  return std::nullopt;
+}
+
+bool DeviceArenas::HasOneOf(uint64_t bytes) const {
+  return std::any_of(arenas_.begin(), arenas_.end(),
+                     [bytes](const auto& arena) { return arena->bytes() >= bytes; });
+}
+
+// There will be room when what is in use has been given back.
+std::optional<DeviceBlock> DeviceArenas::WaitForRoom(const std::shared_ptr<cuda::Device>& device,
+                                                     uint64_t bytes) {
+  const std::string full = NameOf(*device) + ": its arenas, of " + InMiB(limit_bytes_) +
+                           " at most, are full: ";
+  ReportOnce(full + "tensors wait for room (REIGEN_CUDA_ARENA_MB)");
+  while (MayUse(device) && !session_.ended()) {
+    const uint32_t seen = freed_->load();
+    if (auto block = Find(bytes)) {
+      patience_ = std::min(2 * patience_, session_.Limit(kPatience));
+      return block;
+    }
+    const Time deadline = Now() + patience_;
+    while (freed_->load() == seen && FutexWait(*freed_, seen, deadline) != Sleep::kTimeout) {
+    }
+    if (freed_->load() != seen) continue;
+    fruitless_at_ = seen;
+    patience_ = std::max(patience_ / 2, kLeastPatience);
+    ReportOnce(full + "some go through host memory, for nothing was given back for a while " +
+               "(do ranks enqueue in different orders?)");
+    break;
+  }
   return std::nullopt;
 }
 
@@ -174,7 +225,7 @@ Result DeviceArenas::Add(local::AddDeviceArena packet, int dmabuf,
     if (session_.ended()) end(std::move(range));
     return added;
   }
-  *out = std::make_shared<DeviceArena>(std::move(range), id, std::move(end));
+  *out = std::make_shared<DeviceArena>(std::move(range), id, std::move(end), freed_);
   commands_.AddArena(*out);
   return Ok();
 }

@@ -2,12 +2,18 @@
 // first GPU that this trainer uses, up to a limit.
 //
 // Threads: one, the device thread.
-// Waits:   for the worker's answer (Session::AddDeviceArena).
+// Waits:   for the worker's answer (Session::AddDeviceArena), and for room: while blocks
+//          are given back, and then half a second, after which the payload goes through
+//          host memory. Without that end, ranks that enqueue in different orders could wait
+//          for each other: a block in use may need a request that another rank has no room
+//          for. After a wait for nothing there is none until a block was given back, and
+//          the next one is half as long.
 // Errors:  none of the caller's: without a block a payload goes through host memory. Why
-//          is reported once, where it is for good.
+//          is reported once.
 #ifndef REIGEN_CLIENT_C_DEVICE_ARENAS_H_
 #define REIGEN_CLIENT_C_DEVICE_ARENAS_H_
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -24,6 +30,7 @@
 #include "client/c/session.h"
 #include "client/cuda/device.h"
 #include "proto/local/local.h"
+#include "runtime/base/clock.h"
 
 namespace reigen::sdk {
 
@@ -37,12 +44,14 @@ class DeviceArenas {
  public:
   // `session` has begun. `commands` is started before the first arena, and knows each
   // before a request does that lies there.
-  DeviceArenas(Session* session, CommandThread* commands, DeviceArenaOptions options)
-      : session_(*session), commands_(*commands), options_(std::move(options)) {}
+  DeviceArenas(Session* session, CommandThread* commands, DeviceArenaOptions options);
 
-  // Asks the worker for more, if need be. nullopt: through host memory.
+  // Asks the worker for more, if need be, or waits for room; before that it calls
+  // `before_wait`, so that the worker has all that may need what is in use. nullopt: through
+  // host memory.
   std::optional<DeviceBlock> Allocate(const std::shared_ptr<cuda::Device>& device,
-                                      uint64_t bytes);
+                                      uint64_t bytes,
+                                      const std::function<void()>& before_wait);
 
  private:
   bool MayUse(const std::shared_ptr<cuda::Device>& device);
@@ -53,6 +62,10 @@ class DeviceArenas {
   Result Add(local::AddDeviceArena packet, int dmabuf,
              std::unique_ptr<cuda::DeviceRange> range, DeviceArena::End end,
              std::shared_ptr<DeviceArena>* out);
+  std::optional<DeviceBlock> Find(uint64_t bytes);
+  std::optional<DeviceBlock> WaitForRoom(const std::shared_ptr<cuda::Device>& device,
+                                         uint64_t bytes);
+  bool HasOneOf(uint64_t bytes) const;
   void GiveUp(const std::string& why);
   void ReportOnce(const std::string& line);
 
@@ -65,6 +78,12 @@ class DeviceArenas {
   bool given_up_ = false;
   std::vector<std::shared_ptr<DeviceArena>> arenas_;  // for tensors
   std::set<std::string> reported_;
+  bool too_large_told_ = false;
+
+  const std::shared_ptr<std::atomic<uint32_t>> freed_ =
+      std::make_shared<std::atomic<uint32_t>>(0);
+  std::optional<uint32_t> fruitless_at_;  // what freed_ was then
+  Duration patience_{};
 };
 
 }  // namespace reigen::sdk

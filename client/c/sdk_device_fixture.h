@@ -105,7 +105,8 @@ class SdkDeviceTest : public testing::Test {
   ~SdkDeviceTest() override {
     driver_.Mend();
     reigen_shutdown();
-    for (const char* name : {"REIGEN_SOCKET", "REIGEN_RANK", "REIGEN_CUDA_ARENA_MB"}) {
+    for (const char* name :
+         {"REIGEN_SOCKET", "REIGEN_RANK", "REIGEN_CUDA_ARENA_MB", "REIGEN_TIMEOUT_SCALE"}) {
       unsetenv(name);
     }
   }

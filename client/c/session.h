@@ -86,6 +86,8 @@ class Session {
     return socket_.Send(answer);
   }
 
+  // REIGEN_TIMEOUT_SCALE times as long.
+  Duration Limit(Duration unscaled) const;
   bool ended() const { return ended_.load(); }
   Result end_reason() const;
   // Gives the session up: the worker broke the protocol.
@@ -110,7 +112,6 @@ class Session {
   Result OnRefused(const ReceivedPacket& packet);
   void End(Result reason);
   void Changed();
-  Duration Limit(Duration unscaled) const;
 
   const double timeout_scale_;
   const Time opened_;

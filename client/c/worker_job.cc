@@ -128,7 +128,8 @@ Result WorkerJob::PutIntoBlock(Operation& operation, std::span<const size_t> pay
   const Request& request = operation.request();
   const bool is_cuda = request.device_kind == REIGEN_CUDA;
   if (is_cuda) {
-    auto block = device_arenas_.Allocate(operation.device_work().device(), bytes);
+    auto block = device_arenas_.Allocate(operation.device_work().device(), bytes,
+                                         [this] { SendFetched(); });
     if (block) {
       operation.PutOnDevice(payloads, std::move(*block));
       return Ok();

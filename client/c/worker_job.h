@@ -48,6 +48,7 @@ class WorkerJob : public Job {
   Result SubmitDevice(const std::shared_ptr<Operation>& operation);
   void StartFetch(const std::shared_ptr<Operation>& operation);
   void SendOldestFetched();
+  void SendFetched();
   void FailFetch(Operation& operation, Result result);
   void StartResultThread();
   void DeliverResults();

@@ -36,7 +36,7 @@ void WorkerJob::StartFetch(const std::shared_ptr<Operation>& operation) {
   if (!started.ok()) return FailFetch(*operation, std::move(started));
   fetching_.push_back(operation);
   if (!device_thread_.Post([this] { SendOldestFetched(); })) {
-    while (!fetching_.empty()) SendOldestFetched();
+    SendFetched();
   }
   if (fetching_.size() >= kMaxFetching) SendOldestFetched();
 }
@@ -55,6 +55,10 @@ void WorkerJob::SendOldestFetched() {
   }
   if (!result.ok()) Progress();  // the session has ended, and with it the operation
   operation->EndStaging();
+}
+
+void WorkerJob::SendFetched() {
+  while (!fetching_.empty()) SendOldestFetched();
 }
 
 void WorkerJob::FailFetch(Operation& operation, Result result) {

@@ -41,6 +41,12 @@ class CudaTest(unittest.TestCase):
             digests.update(re.findall(r"digest (\w+)", output))
         self.assertEqual(len(digests), 1)
 
+    def test_orders_that_differ_with_little_room_on_one_host(self):
+        run_script(self, ONE_HOST, "cuda_orders.py", libraries=self.LIBRARIES)
+
+    def test_orders_that_differ_with_little_room_on_two_hosts(self):
+        run_script(self, TWO_HOSTS, "cuda_orders.py", libraries=self.LIBRARIES)
+
     def test_cuda_tensors_on_one_host(self):
         self.check_paths(ONE_HOST)
 
