@@ -17,6 +17,12 @@ void Take(Registration& registration, const MemoryRail& rail, size_t index,
   registration.regions.push_back(std::move(region));
 }
 
+void Share(Registration& registration, size_t from, size_t index) {
+  registration.local_keys[index] = registration.local_keys[from];
+  registration.remote_keys[index] = registration.remote_keys[from];
+  registration.rails.registered |= static_cast<uint8_t>(1u << index);
+}
+
 }  // namespace
 
 // One owner of an entry.
@@ -45,6 +51,10 @@ StatusOr<std::unique_ptr<Region>> Memory::Register(std::span<std::byte> memory, 
   }
   auto registration = std::make_shared<Registration>();
   for (size_t i = 0; i < rails_.size(); ++i) {
+    if (const size_t first = FirstOf(i); first != i) {
+      Share(*registration, first, i);
+      continue;
+    }
     auto region = rails_[i].device->Register(memory, access);
     if (!region.ok()) {
       return DescribeRegistration(region.status(), ReadLockedMemory(), memory.size());
@@ -65,16 +75,26 @@ StatusOr<std::unique_ptr<Region>> Memory::RegisterDevice(const DeviceMemory& mem
   registration->read_back = memory.read_back;
   StatusCode code = StatusCode::kUnimplemented;
   std::string reasons;
+  const auto refuse = [&](size_t rail, const Status& status) {
+    if (code == StatusCode::kUnimplemented) code = status.code();
+    reasons += (reasons.empty() ? "" : "; ") + rails_[rail].name + ": " + Message(status);
+  };
   for (size_t i = 0; i < rails_.size(); ++i) {
-    auto region = rails_[i].device->RegisterDmabuf(memory.dmabuf, memory.offset,
-                                                   memory.memory.size(), address, access);
-    const Status status = region.ok() ? try_rail(i, (*region)->remote_key()) : region.status();
-    if (!status.ok()) {
-      if (code == StatusCode::kUnimplemented) code = status.code();
-      reasons += (reasons.empty() ? "" : "; ") + rails_[i].name + ": " + Message(status);
+    const size_t first = FirstOf(i);
+    if (first != i) {
+      if ((registration->rails.registered >> first & 1) == 0) continue;  // its reason is told
+      Share(*registration, first, i);
+    } else if (auto region = rails_[i].device->RegisterDmabuf(
+                   memory.dmabuf, memory.offset, memory.memory.size(), address, access);
+               region.ok()) {
+      Take(*registration, rails_[i], i, std::move(region).value());
+    } else {
+      refuse(i, region.status());
       continue;
     }
-    Take(*registration, rails_[i], i, std::move(region).value());
+    if (const Status tried = try_rail(i, registration->remote_keys[i]); !tried.ok()) {
+      refuse(i, tried);
+    }
     const bool near = std::find(memory.near.begin(), memory.near.end(), rails_[i].name) !=
                       memory.near.end();
     if (near) registration->rails.near |= static_cast<uint8_t>(1u << i);
@@ -84,6 +104,12 @@ StatusOr<std::unique_ptr<Region>> Memory::RegisterDevice(const DeviceMemory& mem
   if (rails.near == 0) rails.near = rails.registered;
   had_device_ = true;
   return Enter(memory.memory, std::move(registration));
+}
+
+size_t Memory::FirstOf(size_t rail) const {
+  size_t first = 0;
+  while (rails_[first].device != rails_[rail].device) ++first;
+  return first;
 }
 
 std::unique_ptr<Region> Memory::Enter(std::span<std::byte> memory, MemoryUse use) {

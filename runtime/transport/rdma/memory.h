@@ -20,7 +20,8 @@
 
 namespace reigen::transport::rdma {
 
-// A port of this host, as far as memory is concerned.
+// A port of this host, as far as memory is concerned. Ports of one device share it and its
+// registrations.
 struct MemoryRail {
   std::string name;  // of its device
   std::shared_ptr<Device> device;
@@ -81,6 +82,8 @@ class Memory {
   using Entries = std::multimap<Start, Entry>;
   class OwnedRegion;
 
+  // The first rail of the same device.
+  size_t FirstOf(size_t rail) const;
   std::unique_ptr<Region> Enter(std::span<std::byte> memory, MemoryUse use);
   bool FindHosts(std::span<const std::byte> data) const;
 

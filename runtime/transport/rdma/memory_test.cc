@@ -56,6 +56,36 @@ TEST_F(MemoryTest, RegisteredTwiceIsRegisteredOnce) {
   EXPECT_EQ(fabric_.registrations(), 0u);
 }
 
+TEST_F(MemoryTest, PortsOfOneDeviceShareItsRegistration) {
+  fabric_.device("a0").dmabuf = fabric_.device("a1").dmabuf = true;
+  rails_.insert(rails_.begin() + 1, rails_[0]);  // a0, a0, a1
+  memory_ = std::make_unique<Memory>(rails_);
+  const FakeGpuMemory gpu(10000);
+  const auto region = memory_->Register(bytes_, Access::kRelaxed);
+  std::vector<size_t> tried;
+  const auto on_gpu = memory_->RegisterDevice(gpu.device(), Access::kRelaxed,
+                                              [&](size_t rail, uint32_t) {
+                                                tried.push_back(rail);
+                                                return OkStatus();
+                                              });
+  EXPECT_EQ(fabric_.registrations(), 4u);
+  EXPECT_EQ(tried, (std::vector<size_t>{0, 1, 2})) << "each port has a way of its own";
+  for (const MemoryUse& use : {memory_->Find(bytes_), memory_->Find(gpu.window())}) {
+    ASSERT_NE(use, nullptr);
+    EXPECT_EQ(use->rails.registered, 0b111);
+    EXPECT_EQ(use->rails.near, 0b111);
+    EXPECT_EQ(use->remote_keys[0], use->remote_keys[1]);
+    EXPECT_EQ(use->local_keys[0], use->local_keys[1]);
+    EXPECT_NE(use->remote_keys[1], use->remote_keys[2]);
+  }
+  fabric_.device("a0").dmabuf = false;
+  const Status refused = memory_->RegisterDevice(gpu.device(), Access::kRelaxed,
+                                                 [](size_t, uint32_t) { return OkStatus(); })
+                             .status();
+  const std::string text = refused.ToString();
+  EXPECT_EQ(text.find("a0: "), text.rfind("a0: ")) << "once for a device: " << text;
+}
+
 // A trainer dies while what it lent is still written to by a peer.
 TEST_F(MemoryTest, GivenUpWhileInUseIsDeregisteredWithTheLastUse) {
   auto region = memory_->Register(bytes_, Access::kRelaxed);

@@ -196,9 +196,9 @@ bool QueueSet::Has(uint32_t qp_number) const {
   });
 }
 
-bool QueueSet::Uses(const Rail* rail) const {
+bool QueueSet::Uses(const Device& device) const {
   return std::any_of(pairs_.begin(), pairs_.end(), [&](const RailPair& pair) {
-    return context_.rails[static_cast<size_t>(pair.local)].get() == rail;
+    return &context_.rails[static_cast<size_t>(pair.local)]->device() == &device;
   });
 }
 

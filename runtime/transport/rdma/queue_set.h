@@ -51,7 +51,7 @@ class QueueSet {
   bool drained() const;
 
   bool Has(uint32_t qp_number) const;
-  bool Uses(const Rail* rail) const;
+  bool Uses(const Device& device) const;
   size_t local_rail(uint8_t queue) const { return static_cast<size_t>(pairs_[queue].local); }
   uint8_t data_rails() const;  // of this host, that have a queue for data; by bit
   // "anna (rxe0 10.0.0.1) -> bert (rxe1 10.0.0.2)", of a queue.

@@ -8,15 +8,6 @@
 
 namespace reigen::transport::rdma {
 
-Status Rail::Watch(Poller& poller) {
-  REIGEN_ASSIGN_OR_RETURN(completion_watch_,
-                          poller.Add(device_->completion_fd(), EPOLLIN,
-                                     [this](uint32_t) { completions_ = true; }));
-  REIGEN_ASSIGN_OR_RETURN(async_watch_, poller.Add(device_->async_fd(), EPOLLIN,
-                                                   [this](uint32_t) { async_ = true; }));
-  return OkStatus();
-}
-
 RailAddress Rail::address() const {
   RailAddress address;
   address.device = choice_.device;
@@ -41,21 +32,6 @@ Status Rail::Refresh(const Wish& wish) {
   }
   choice_ = std::move(choice.rails[0]);
   return OkStatus();
-}
-
-bool Rail::TakeCompletionEvents() {
-  if (!std::exchange(completions_, false)) return false;
-  device_->TakeEvents();
-  return true;
-}
-
-std::vector<AsyncEvent> Rail::TakeAsyncEvents() {
-  std::vector<AsyncEvent> events;
-  if (!std::exchange(async_, false)) return events;
-  while (std::optional<AsyncEvent> event = device_->NextAsyncEvent()) {
-    events.push_back(std::move(*event));
-  }
-  return events;
 }
 
 StatusOr<std::vector<std::unique_ptr<Rail>>> OpenRails(Verbs& verbs, const Wish& wish,

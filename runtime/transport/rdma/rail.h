@@ -9,11 +9,10 @@
 #include "runtime/transport/rdma/choice.h"
 #include "runtime/transport/rdma/path.h"
 #include "runtime/transport/rdma/verbs.h"
-#include "runtime/transport/tcp/poller.h"
 
 namespace reigen::transport::rdma {
 
-// An open device with the port and address chosen.
+// An open device, which other rails may share, with the port and address chosen.
 //
 // Threads: one owner.
 class Rail {
@@ -22,8 +21,6 @@ class Rail {
       : device_(std::move(device)), choice_(std::move(choice)) {}
   Rail(const Rail&) = delete;
   Rail& operator=(const Rail&) = delete;
-
-  Status Watch(Poller& poller);
 
   Device& device() { return *device_; }
   const std::shared_ptr<Device>& shared_device() const { return device_; }
@@ -34,18 +31,9 @@ class Rail {
   // GID may have another index, or have gone.
   Status Refresh(const Wish& wish);
 
-  // Since the last call: completions came to armed queues; asynchronous events.
-  bool TakeCompletionEvents();
-  std::vector<AsyncEvent> TakeAsyncEvents();
-  bool has_events() const { return completions_ || async_; }
-
  private:
   const std::shared_ptr<Device> device_;
   RailChoice choice_;
-  Poller::Watch completion_watch_;
-  Poller::Watch async_watch_;
-  bool completions_ = false;
-  bool async_ = false;
 };
 
 // Opens the machine's devices and keeps those chosen, as ChooseRails says; `reason`

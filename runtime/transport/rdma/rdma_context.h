@@ -8,6 +8,7 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/base/status.h"
+#include "runtime/transport/rdma/device_watch.h"
 #include "runtime/transport/rdma/memory.h"
 #include "runtime/transport/rdma/rail.h"
 #include "runtime/transport/rdma/rdma_transport.h"
@@ -40,6 +41,7 @@ struct RdmaContext {
   const std::unique_ptr<Verbs> verbs;
   Poller poller;  // before what it watches
   std::vector<std::unique_ptr<Rail>> rails;
+  std::vector<std::unique_ptr<DeviceWatch>> devices;  // of the rails, each once
   std::unique_ptr<Memory> memory;
   Farewell farewell;
   Reception reception;

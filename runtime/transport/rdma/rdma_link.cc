@@ -188,8 +188,8 @@ void RdmaLink::TellIfFar(const Registration& source, const Place& target) {
               "paired in order; --rdma-devices sets it)", queues_->path(1));
 }
 
-void RdmaLink::OnAsyncEvent(const Rail* rail, const AsyncEvent& event) {
-  if (state_ != State::kReady || !queues_->Uses(rail)) return;
+void RdmaLink::OnAsyncEvent(const Device& device, const AsyncEvent& event) {
+  if (state_ != State::kReady || !queues_->Uses(device)) return;
   const std::string path = queues_->path(0) + " (rdma): ";
   switch (event.kind) {
     case AsyncKind::kDeviceFatal:

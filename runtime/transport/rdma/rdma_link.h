@@ -52,7 +52,7 @@ class RdmaLink : public Link {
 
   // Completions have come to some armed queue of a rail that this link may use.
   void Disarmed() { armed_ = false; }
-  void OnAsyncEvent(const Rail* rail, const AsyncEvent& event);
+  void OnAsyncEvent(const Device& device, const AsyncEvent& event);
 
  private:
   enum class State { kConnecting, kReady, kDraining, kEnded };

@@ -296,6 +296,34 @@ TEST_F(RdmaLinkTest, SeveralDevicesCarryOneMessage) {
   }
 }
 
+// A device has one descriptor for events of all its ports.
+TEST_F(RdmaLinkTest, TwoPortsOfOneDeviceCarryALinkAndBothHearOfItsEnd) {
+  Make(/*channels=*/2, /*devices=*/1, {}, /*ports=*/2);
+  Connect();
+  PostLarge(1);
+  ASSERT_TRUE(StepUntil([&] { return ended_[0].contains(1) && ended_[1].contains(1); }));
+  EXPECT_EQ(memory_[0], memory_[1]);
+  EXPECT_EQ(pair_->transport(0).devices(), std::vector<std::string>{"fake00"});
+  for (const char* name : {"fake00", "fake10"}) {
+    std::map<int, int> queues_by_port;
+    for (const PathAttributes& path : device(name).paths) ++queues_by_port[path.port];
+    EXPECT_EQ(queues_by_port, (std::map<int, int>{{1, 2}, {2, 1}})) << name << ": control on 1";
+    EXPECT_EQ(device(name).registrations, 2u) << "of the test's memory and the control queue";
+  }
+  testing::internal::CaptureStdout();  // where the log goes in a test
+  device("fake00").Raise({.kind = AsyncKind::kPortError, .text = "port error", .port = 2});
+  device("fake00").Raise({.kind = AsyncKind::kPortError, .text = "of no link", .port = 3});
+  Exchange();
+  const std::string log = testing::internal::GetCapturedStdout();
+  EXPECT_NE(log.find("fake00:2"), std::string::npos) << log;
+  EXPECT_EQ(log.find("fake00:1"), std::string::npos) << log;
+  EXPECT_EQ(log.find("of no link"), std::string::npos) << log;
+  device("fake00").Raise({.kind = AsyncKind::kDeviceFatal, .text = "device fatal"});
+  ASSERT_TRUE(StepUntil([&] { return !links_[0]->error().ok() && !links_[1]->error().ok(); }));
+  ExpectText(0, {"device fatal"});
+  ExpectNewLinkWorks();
+}
+
 // C47
 TEST(RdmaTransportTest, NoRdmaHereIsSaidInWords) {
   RdmaOptions options;

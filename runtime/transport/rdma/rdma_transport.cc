@@ -37,6 +37,31 @@ Status MeasureRoom(RdmaContext& context) {
   return OkStatus();
 }
 
+Status WatchDevices(RdmaContext& context) {
+  for (const auto& rail : context.rails) {
+    const bool watched =
+        std::any_of(context.devices.begin(), context.devices.end(), [&](const auto& watch) {
+          return watch->device() == rail->shared_device();
+        });
+    if (watched) continue;
+    context.devices.push_back(std::make_unique<DeviceWatch>(rail->shared_device()));
+    REIGEN_RETURN_IF_ERROR(
+        Annotate(context.devices.back()->Start(context.poller), rail->choice().device));
+  }
+  return OkStatus();
+}
+
+// The rails that an event of their device is about: of a port, or all of them.
+std::string RailsOf(const RdmaContext& context, const Device& device, const AsyncEvent& event) {
+  std::string names;
+  for (const auto& rail : context.rails) {
+    if (&rail->device() != &device) continue;
+    if (event.port != 0 && event.port != rail->choice().port.number) continue;
+    names += (names.empty() ? "" : ", ") + ToString(rail->choice());
+  }
+  return names;
+}
+
 }  // namespace
 
 StatusOr<std::unique_ptr<RdmaTransport>> RdmaTransport::Create(const RdmaOptions& options,
@@ -55,8 +80,8 @@ StatusOr<std::unique_ptr<RdmaTransport>> RdmaTransport::Create(const RdmaOptions
   REIGEN_ASSIGN_OR_RETURN(context->rails, OpenRails(*context->verbs, completed.wish, reason));
   REIGEN_RETURN_IF_ERROR(MeasureRoom(*context));
   std::vector<MemoryRail> rails;
+  REIGEN_RETURN_IF_ERROR(WatchDevices(*context));
   for (const auto& rail : context->rails) {
-    REIGEN_RETURN_IF_ERROR(rail->Watch(context->poller));
     rails.push_back({rail->choice().device, rail->shared_device()});
   }
   context->memory = std::make_unique<Memory>(std::move(rails));
@@ -118,13 +143,16 @@ int RdmaTransport::event_fd() const { return context_->poller.fd(); }
 void RdmaTransport::Progress(Time now) {
   context_->now = now;
   context_->poller.Dispatch();
-  for (const auto& rail : context_->rails) {
-    if (rail->TakeCompletionEvents()) {
+  for (const auto& watch : context_->devices) {
+    if (watch->TakeCompletionEvents()) {
       for (RdmaLink* link : context_->links) link->Disarmed();
     }
-    for (const AsyncEvent& event : rail->TakeAsyncEvents()) {
-      REIGEN_WARN("rdma: {} says: {}", ToString(rail->choice()), event.text);
-      for (RdmaLink* link : context_->links) link->OnAsyncEvent(rail.get(), event);
+    for (const AsyncEvent& event : watch->TakeAsyncEvents()) {
+      const std::string rails = RailsOf(*context_, *watch->device(), event);
+      // Of a port that no link uses.
+      if (rails.empty()) continue;
+      REIGEN_WARN("rdma: {} says: {}", rails, event.text);
+      for (RdmaLink* link : context_->links) link->OnAsyncEvent(*watch->device(), event);
     }
   }
   context_->reception.Progress(now);

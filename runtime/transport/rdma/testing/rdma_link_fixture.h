@@ -27,8 +27,8 @@ inline Tag MakeTag(uint64_t sequence) {
 
 class RdmaLinkTest : public testing::Test {
  protected:
-  void Make(int channels = 2, int devices = 1, const RdmaOptions& options = {}) {
-    pair_ = std::make_unique<FakeRdmaPair>(channels, devices, devices, options);
+  void Make(int channels = 2, int devices = 1, const RdmaOptions& options = {}, int ports = 1) {
+    pair_ = std::make_unique<FakeRdmaPair>(channels, devices, devices, options, ports);
     memory_[0].assign(kBytes, std::byte{1});
     memory_[1].assign(kBytes, std::byte{0});
     for (int host : {0, 1}) {

@@ -23,12 +23,19 @@ void RdmaPair::Step() {
   WaitAndProgress({hosts_[0].get(), hosts_[1].get()});
 }
 
-FakeRdmaPair::FakeRdmaPair(int channels, int devices0, int devices1, RdmaOptions options) {
+FakeRdmaPair::FakeRdmaPair(int channels, int devices0, int devices1, RdmaOptions options,
+                           int ports) {
   const int devices[2] = {devices0, devices1};
   for (int host : {0, 1}) {
     for (int i = 0; i < devices[host]; ++i) {
-      fabric_.AddDevice(host, "fake" + std::to_string(host) + std::to_string(i),
-                        "10.0." + std::to_string(i) + "." + std::to_string(host + 1));
+      const std::string end = "." + std::to_string(i) + "." + std::to_string(host + 1);
+      FakeDeviceState& device = fabric_.AddDevice(
+          host, "fake" + std::to_string(host) + std::to_string(i), "10.0" + end);
+      for (int port = 2; port <= ports; ++port) {
+        PortInfo& further = device.info.ports.emplace_back(device.info.ports[0]);
+        further.number = static_cast<uint8_t>(port);
+        further.gids[1].gid = *GidOfAddress("10." + std::to_string(port - 1) + end);
+      }
     }
     options.bind_addresses = {"127.0.0.1"};
     options.channels = channels;

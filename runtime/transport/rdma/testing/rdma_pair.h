@@ -32,11 +32,12 @@ class RdmaPair : public Fabric {
 };
 
 // Over verbs in memory, with side channels over loopback. Device i of host h is
-// "fake<h><i>" with address 10.0.<i>.<h + 1>. Expects in the end that nothing is left.
+// "fake<h><i>" with address 10.0.<i>.<h + 1>, of its port p > 1 10.<p - 1>.<i>.<h + 1>.
+// Expects in the end that nothing is left.
 class FakeRdmaPair : public RdmaPair {
  public:
   // `options`: what is not of one host.
-  FakeRdmaPair(int channels, int devices0, int devices1, RdmaOptions options = {});
+  FakeRdmaPair(int channels, int devices0, int devices1, RdmaOptions options = {}, int ports = 1);
   ~FakeRdmaPair() override;
   FakeFabric& fabric() { return fabric_; }
 

@@ -1,0 +1,43 @@
+// An open device and what it tells, for all ports of it that links use.
+#ifndef REIGEN_RUNTIME_TRANSPORT_RDMA_DEVICE_WATCH_H_
+#define REIGEN_RUNTIME_TRANSPORT_RDMA_DEVICE_WATCH_H_
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "runtime/base/status.h"
+#include "runtime/transport/rdma/verbs.h"
+#include "runtime/transport/tcp/poller.h"
+
+namespace reigen::transport::rdma {
+
+// One for a device: its events are of all its ports, and its descriptors can be watched
+// once only.
+//
+// Threads: one owner.
+class DeviceWatch {
+ public:
+  explicit DeviceWatch(std::shared_ptr<Device> device) : device_(std::move(device)) {}
+  DeviceWatch(const DeviceWatch&) = delete;
+  DeviceWatch& operator=(const DeviceWatch&) = delete;
+
+  Status Start(Poller& poller);
+
+  const std::shared_ptr<Device>& device() const { return device_; }
+
+  // Since the last call: completions came to armed queues; asynchronous events.
+  bool TakeCompletionEvents();
+  std::vector<AsyncEvent> TakeAsyncEvents();
+
+ private:
+  const std::shared_ptr<Device> device_;
+  Poller::Watch completion_watch_;
+  Poller::Watch async_watch_;
+  bool completions_ = false;
+  bool async_ = false;
+};
+
+}  // namespace reigen::transport::rdma
+
+#endif  // REIGEN_RUNTIME_TRANSPORT_RDMA_DEVICE_WATCH_H_
