@@ -70,11 +70,12 @@ class FakeDeviceNetwork : public DeviceNetwork {
     if (registers.ok()) registered.push_back(memory);
     return registers;
   }
-  Status RegisterHost(std::span<std::byte>) override { return OkStatus(); }
+  Status RegisterHost(std::span<std::byte>) override { return registers_host; }
   void ReleaseDeviceMemory() override { registered.clear(); }
 
   Status links;
   Status registers;
+  Status registers_host;
   std::vector<NicFacts> nics = {
       {.name = "mlx5_0", .distance = gpudirect::Distance::kSameSwitch}};
   std::vector<transport::DeviceMemory> registered;
@@ -357,6 +358,22 @@ TEST_F(GpuPoolTest, WhoCannotMapTheScratchMakesItFail) {
   EXPECT_EQ(fitness.verdict, Verdict::kNot);
   EXPECT_EQ(fitness.why,
             "rank 5 cannot map the scratch for its GPU: CUDA_ERROR_OUT_OF_MEMORY");
+  EXPECT_EQ(pool_.Fits(Bucket(1)).verdict, Verdict::kFits) << "it needs none";
+}
+
+// C43, the limit hit later: the payloads go through memory of the host, whose scratch is
+// registered already.
+TEST_F(GpuPoolTest, AScratchThatCannotBeLockedLeavesTheBucketToTheHost) {
+  network_.registers = ErrnoStatus(StatusCode::kResourceExhausted, "mlx5_0", ENOMEM);
+  network_.registers_host = ResourceExhausted("locked memory is limited to 64 MiB");
+  AddBoth();
+  (void)pool_.Fits(Bucket(2));
+  executor_->Progress();
+  const auto fitness = pool_.Fits(Bucket(2));
+  EXPECT_EQ(fitness.verdict, Verdict::kNot);
+  EXPECT_EQ(fitness.why, "scratch for GPUs: locked memory is limited to 64 MiB");
+  EXPECT_EQ(trainers_.not_used, (std::map<int, std::string>{{0, fitness.why}, {1, fitness.why}}));
+  EXPECT_TRUE(trainers_.scratches.empty());
   EXPECT_EQ(pool_.Fits(Bucket(1)).verdict, Verdict::kFits) << "it needs none";
 }
 

@@ -1,5 +1,7 @@
 #include "worker/serve/make_transport.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <utility>
 
@@ -35,11 +37,15 @@ StatusOr<std::unique_ptr<Transport>> MakeRdma(const launch::GuardStart& start,
   REIGEN_ASSIGN_OR_RETURN(transport::rdma::RdmaOptions options, MakeRdmaOptions(start, variable));
   options.bind_addresses = {local_address};
   REIGEN_ASSIGN_OR_RETURN(options.ports, ParsePorts(start.options().port_range()));
-  REIGEN_RETURN_IF_ERROR(transport::rdma::CheckLockedMemory(transport::rdma::ReadLockedMemory(),
-                                                            start.options().scratch_bytes()));
   REIGEN_ASSIGN_OR_RETURN(auto verbs, transport::rdma::MakeRealVerbs());
   REIGEN_ASSIGN_OR_RETURN(auto transport,
                           transport::rdma::RdmaTransport::Create(options, std::move(verbs)));
+  // Before any host counts on RDMA here: the limit must hold links to all hosts.
+  const auto links = static_cast<size_t>(start.hosts() - 1);
+  const uint64_t needed_bytes = transport::rdma::LockedBytes(start.options().scratch_bytes(),
+                                                             transport->ports(), links);
+  REIGEN_RETURN_IF_ERROR(transport::rdma::CheckLockedMemory(transport::rdma::ReadLockedMemory(),
+                                                            needed_bytes));
   return std::unique_ptr<Transport>(std::move(transport));
 }
 

@@ -101,7 +101,7 @@ int main(int argc, char** argv) {
   const CLI::App& doctor = AddDoctor(&app, &options);
   CLI11_PARSE(app, argc, argv);
   if (doctor.parsed()) {
-    options.wishes.locked_bytes =
+    options.wishes.registered_bytes =
         reigen::run::MakeJobOptions(reigen::run::Options(), 1).scratch_bytes();
     return reigen::ctl::RunDoctor(options);
   }

@@ -12,6 +12,8 @@
 namespace reigen::transport::rdma {
 namespace {
 
+static_assert(ControlQueue::kMemoryBytes < kLockedBytesOfALink);
+
 constexpr uint32_t kPsnMask = 0xffffff;
 
 uint32_t RandomPsn() {

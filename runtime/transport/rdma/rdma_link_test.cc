@@ -285,6 +285,38 @@ TEST_F(RdmaLinkTest, QueuesThatCannotBeMadeOrConnectedAreAnErrorAtBothEnds) {
   ExpectNewLinkWorks();
 }
 
+// C43, the limit hit later: whichever registration is the one that fails, posts end at both
+// ends, rightly or with words, and what was registered before goes on working.
+TEST_F(RdmaLinkTest, ARegistrationThatFailsLaterEndsPostsAtBothEndsWithWords) {
+  Make();
+  for (size_t until_full : {0, 1}) {
+    Connect();
+    device("fake10").registers_until_full = until_full;
+    const uint64_t id = 1 + until_full;
+    PostLarge(id);
+    ASSERT_TRUE(StepUntil([&] { return ended_[0].contains(id) && ended_[1].contains(id); }));
+    const bool right = until_full == 1;  // the link's own memory was the last that fitted
+    EXPECT_EQ(ended_[1].at(id), right ? OpResult::kOk : OpResult::kLinkLost);
+    EXPECT_EQ(ended_[0].at(id), ended_[1].at(id));
+    if (right) {
+      std::vector<std::byte> more(kBytes);
+      const Status late = pair_->transport(1).Register(more).status();
+      EXPECT_EQ(late.code(), StatusCode::kResourceExhausted);
+      EXPECT_NE(late.ToString().find("ibv_reg_mr"), std::string::npos) << late.ToString();
+      Exchange();
+      EXPECT_EQ(memory_[0], memory_[1]);
+    } else {
+      for (int host : {0, 1}) ExpectText(host, {"anna", "bert", "ibv_reg_mr"});
+    }
+    for (int host : {0, 1}) {
+      links_[host].reset();
+      ended_[host].clear();
+    }
+  }
+  device("fake10").registers_until_full.reset();
+  ExpectNewLinkWorks();
+}
+
 TEST_F(RdmaLinkTest, SeveralDevicesCarryOneMessage) {
   Make(/*channels=*/4, /*devices=*/2);
   Connect();

@@ -2,6 +2,7 @@
 #ifndef REIGEN_RUNTIME_TRANSPORT_RDMA_RDMA_TRANSPORT_H_
 #define REIGEN_RUNTIME_TRANSPORT_RDMA_RDMA_TRANSPORT_H_
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -64,6 +65,7 @@ class RdmaTransport : public Transport {
   StatusOr<std::unique_ptr<Region>> RegisterDevice(const DeviceMemory& memory) override;
   Status TakesDeviceMemory(const Peer&) const override { return OkStatus(); }
   std::vector<std::string> devices() const override;
+  size_t ports() const;  // of this host that its links use
   std::unique_ptr<Link> Connect(const Peer& peer) override;
   size_t EagerBytes() const override;
   int event_fd() const override;

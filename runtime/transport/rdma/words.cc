@@ -12,11 +12,17 @@ namespace {
 
 constexpr int kCapIpcLock = 14;
 
+constexpr uint64_t kKiB = 1024;
+constexpr uint64_t kMiB = kKiB * kKiB;
+
 std::string Bytes(uint64_t bytes) {
-  constexpr uint64_t kKiB = 1024;
-  constexpr uint64_t kMiB = kKiB * kKiB;
   if (bytes >= 10 * kMiB) return std::to_string(bytes / kMiB) + " MiB";
   return std::to_string((bytes + kKiB - 1) / kKiB) + " KiB";
+}
+
+// Never less, so that a limit just below it reads as one.
+std::string AtLeastBytes(uint64_t bytes) {
+  return Bytes(bytes >= 10 * kMiB ? (bytes + kMiB - 1) / kMiB * kMiB : bytes);
 }
 
 // Whether this process may lock as much as it likes (CapEff of /proc/self/status).
@@ -79,10 +85,15 @@ LockedMemory ReadLockedMemory() {
   return allowed;
 }
 
+uint64_t LockedBytes(uint64_t registered_bytes, size_t ports, size_t links) {
+  return registered_bytes * ports + kLockedBytesOfALink * links;
+}
+
 Status CheckLockedMemory(const LockedMemory& allowed, uint64_t needed_bytes) {
   if (allowed.unlimited || needed_bytes <= allowed.limit_bytes) return OkStatus();
   return ResourceExhausted("locked memory is limited to " + Bytes(allowed.limit_bytes) +
-                           ", RDMA needs about " + Bytes(needed_bytes) + "; " + kHowToRaiseLockedMemory);
+                           ", RDMA needs about " + AtLeastBytes(needed_bytes) + "; " +
+                           kHowToRaiseLockedMemory);
 }
 
 Status DescribeDmabuf(int error, uint64_t bytes) {
@@ -114,7 +125,7 @@ Status DescribeRegistration(const Status& failed, const LockedMemory& allowed, u
   if (failed.code() != StatusCode::kResourceExhausted || allowed.unlimited) return failed;
   return ResourceExhausted(Message(failed) + ": locked memory is limited to " +
                            Bytes(allowed.limit_bytes) + ", of which others hold a part, and " +
-                           Bytes(bytes) + " more were needed; " + kHowToRaiseLockedMemory);
+                           AtLeastBytes(bytes) + " more were needed; " + kHowToRaiseLockedMemory);
 }
 
 }  // namespace reigen::transport::rdma

@@ -2,6 +2,7 @@
 #ifndef REIGEN_RUNTIME_TRANSPORT_RDMA_WORDS_H_
 #define REIGEN_RUNTIME_TRANSPORT_RDMA_WORDS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -27,6 +28,10 @@ LockedMemory ReadLockedMemory();
 
 // "raise it: ...", for a shell, a login, a unit and a container.
 extern const char kHowToRaiseLockedMemory[];
+
+// What a host locks: what it registers, with each port, and at most so much for each link.
+inline constexpr uint64_t kLockedBytesOfALink = 600 << 10;
+uint64_t LockedBytes(uint64_t registered_bytes, size_t ports, size_t links);
 
 // Ok, or ResourceExhausted: what the limit is, what is needed, how to raise it.
 Status CheckLockedMemory(const LockedMemory& allowed, uint64_t needed_bytes);

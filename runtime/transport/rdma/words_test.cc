@@ -44,6 +44,15 @@ TEST(WordsTest, LockedMemoryIsNamedWithLimitNeedAndRemedy) {
   EXPECT_TRUE(CheckLockedMemory(allowed, uint64_t{80} << 30).ok());
 }
 
+// A limit that holds the registered memory and no link would be hit after the start.
+TEST(WordsTest, LinksAndEachPortCountToWhatIsNeeded) {
+  constexpr uint64_t kScratch = 64 << 20;
+  EXPECT_EQ(LockedBytes(kScratch, 2, 3), 2 * kScratch + 3 * kLockedBytesOfALink);
+  const Status status = CheckLockedMemory({.limit_bytes = kScratch}, LockedBytes(kScratch, 1, 1));
+  EXPECT_NE(status.ToString().find("limited to 64 MiB, RDMA needs about 65 MiB"),
+            std::string::npos) << status.ToString();
+}
+
 TEST(WordsTest, AFailedRegistrationIsExplainedOnlyIfTheLimitCanBeTheCause) {
   LockedMemory allowed;
   allowed.limit_bytes = 64 << 10;

@@ -141,6 +141,48 @@ TEST(AutoTransportTest, MemoryThatCannotBeLockedMakesItTcp) {
   EXPECT_EQ(transport->addresses()[0].substr(0, 4), "tcp:");
 }
 
+// C43, the limit hit later: peers count on RDMA by then, so it stays; the caller has what
+// is registered already.
+TEST(AutoTransportTest, MemoryThatCannotBeLockedLaterIsAnErrorAndTheLinkGoesOn) {
+  AutoFabric pair(true, true);
+  std::vector<std::byte> memory[2] = {std::vector<std::byte>(100000, std::byte{1}),
+                                      std::vector<std::byte>(100000)};
+  std::unique_ptr<Region> regions[2];
+  std::unique_ptr<Link> links[2];
+  for (int host : {0, 1}) {
+    regions[host] = std::move(pair.transport(host).Register(memory[host])).value();
+    links[host] = pair.transport(host).Connect(pair.peer(1 - host));
+  }
+  const auto exchange = [&](uint64_t id) {
+    memory[1].assign(memory[1].size(), std::byte{0});
+    const Tag tag = {.collective = {}, .step = static_cast<uint32_t>(id)};
+    EXPECT_TRUE(links[0]->PostSend(memory[0], tag, id).ok());
+    EXPECT_TRUE(links[1]->PostRecv(memory[1], tag, id).ok());
+    Completion sent, received;
+    bool ended[2] = {false, false};
+    for (int i = 0; i < 3000 && !(ended[0] && ended[1]); ++i) {
+      pair.Step();
+      ended[0] = ended[0] || links[0]->Poll({&sent, 1}) == 1;
+      ended[1] = ended[1] || links[1]->Poll({&received, 1}) == 1;
+    }
+    EXPECT_EQ(received.cookie, id);
+    EXPECT_EQ(received.result, OpResult::kOk);
+    EXPECT_EQ(memory[0], memory[1]);
+  };
+  exchange(1);
+  pair.fabric().device("fake1").registers_until_full = 0;
+  std::vector<std::byte> more(1 << 20);
+  const Status late = pair.transport(0).Register(more).status();
+  EXPECT_EQ(late.code(), StatusCode::kResourceExhausted);
+  EXPECT_NE(late.ToString().find("ibv_reg_mr"), std::string::npos) << late.ToString();
+  EXPECT_STREQ(pair.transport(0).name(), "auto");
+  exchange(2);
+  for (int host : {0, 1}) {
+    links[host].reset();
+    regions[host].reset();
+  }
+}
+
 TEST(AutoTransportTest, LinksOverRdmaTakeMemoryOfAGpuOthersSayWhyNot) {
   for (const bool there : {true, false}) {
     AutoFabric pair(true, there);

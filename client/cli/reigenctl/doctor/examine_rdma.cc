@@ -95,14 +95,16 @@ Finding OfPort(const probe::RdmaDeviceFacts& device, const rdma::PortInfo& port,
 }
 
 // Without its remedy, which it ends with.
-Finding OfLockedMemory(const probe::RdmaFacts& facts, const Wishes& wishes) {
+Finding OfLockedMemory(const probe::RdmaFacts& facts, const Wishes& wishes, size_t ports) {
   const rdma::LockedMemory allowed{facts.locked_bytes, facts.locked_unlimited};
-  const Status status = rdma::CheckLockedMemory(allowed, wishes.locked_bytes);
+  // Of a job of two hosts; more add little.
+  const uint64_t needed_bytes = rdma::LockedBytes(wishes.registered_bytes, ports, /*links=*/1);
+  const Status status = rdma::CheckLockedMemory(allowed, needed_bytes);
   if (status.ok()) {
     return Rdma(Level::kOk, "locked memory",
                 allowed.unlimited ? "not limited"
                                   : "up to " + Bytes(facts.locked_bytes) + ", " +
-                                        Bytes(wishes.locked_bytes) + " are needed");
+                                        Bytes(needed_bytes) + " are needed");
   }
   const std::string remedy = rdma::kHowToRaiseLockedMemory;
   std::string text = Message(status);
@@ -160,7 +162,9 @@ void AddDevices(const probe::RdmaFacts& facts, const Wishes& wishes, Report* rep
       report->findings.push_back(OfPort(device, port, used));
     }
   }
-  const Finding locked = OfLockedMemory(facts, wishes);
+  // Of several addresses a job takes one, with its port.
+  const bool all = choice.ok() && report->addresses.size() < 2;
+  const Finding locked = OfLockedMemory(facts, wishes, all ? choice->rails.size() : 1);
   report->findings.push_back(locked);
 
   Finding between = Rdma(Level::kOk, "between hosts", "");

@@ -44,13 +44,13 @@ const Case kCases[] = {
        f.locked_unlimited = false;
        f.locked_bytes = 128 << 20;
      },
-     "locked memory", Level::kOk, "up to 128 MiB, 64 MiB are needed", "", "rdma"},
+     "locked memory", Level::kOk, "up to 128 MiB, 64.6 MiB are needed", "", "rdma"},
     {"64 KiB of locked memory",
      [](auto& f, auto&) {
        f.locked_unlimited = false;
        f.locked_bytes = 64 << 10;
      },
-     "locked memory", Level::kProblem, "limited to 64 KiB, RDMA needs about 64 MiB",
+     "locked memory", Level::kProblem, "limited to 64 KiB, RDMA needs about 65 MiB",
      "ulimit -l unlimited", "tcp"},
     {"no node", [](auto& f, auto&) { f.devices[0].node = ""; }, "mlx5_0", Level::kProblem,
      "made no /dev/infiniband/uverbs", "modprobe ib_uverbs", "tcp"},
@@ -160,6 +160,23 @@ TEST(ExamineRdmaTest, TheLeastMtuOfTheChosenPortsCounts) {
   EXPECT_EQ(report.rdma_mtu_bytes, 2048u);
   EXPECT_THAT(FindFinding(report, "rdma", "between hosts")->text,
               HasSubstr("a job takes those of the address that it chooses"));
+}
+
+TEST(ExamineRdmaTest, LockedMemoryIsNeededForEachPortThatAJobTakes) {
+  for (const bool two_addresses : {true, false}) {
+    probe::HostFacts facts = RdmaHost();
+    facts.rdma.locked_unlimited = false;
+    if (two_addresses) {
+      facts.network.addresses.push_back({.interface = "eth1", .address = "10.1.0.1"});
+    } else {  // the ports have no address of the network: the fastest are taken, both
+      facts.rdma.devices[0] = GoodDevice("mlx5_0", "10.2.0.1");
+    }
+    facts.rdma.devices.push_back(GoodDevice("mlx5_1", "10.1.0.1"));
+    const Report report = Examine(facts, PlainWishes());
+    EXPECT_EQ(report.rdma_ports.size(), 2u);
+    EXPECT_THAT(FindFinding(report, "rdma", "locked memory")->text,
+                HasSubstr(two_addresses ? "needs about 65 MiB" : "needs about 129 MiB"));
+  }
 }
 
 TEST(ExamineRdmaTest, ManyGidsAreShortened) {

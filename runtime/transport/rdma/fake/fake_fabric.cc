@@ -73,7 +73,9 @@ class FakeDevice final : public Device {
   StatusOr<std::unique_ptr<MemoryRegion>> Register(std::span<std::byte> memory,
                                                    Access access) override {
     REIGEN_RETURN_IF_ERROR(std::exchange(state_.next_register_status, OkStatus()));
-    if (state_.locked_bytes + memory.size() > state_.locked_limit) {
+    const bool full = state_.registers_until_full && (*state_.registers_until_full)-- == 0;
+    if (full) state_.registers_until_full = 0;
+    if (full || state_.locked_bytes + memory.size() > state_.locked_limit) {
       return ErrnoStatus(StatusCode::kResourceExhausted, "ibv_reg_mr", ENOMEM);
     }
     state_.accesses.push_back(access);

@@ -32,6 +32,7 @@ struct FakeDeviceState {
   std::optional<size_t> receives_until_post_fails;  // the same of PostReceive
   std::optional<WorkStatus> next_send_status;       // of the next send that is executed
   Status next_register_status;
+  std::optional<size_t> registers_until_full;  // then every Register says ENOMEM
   Status next_queue_pair_status;
   Status next_connect_status;
   bool dmabuf = false;         // else EOPNOTSUPP

@@ -74,7 +74,7 @@ probe::HostFacts GpuHost() {
 
 Wishes PlainWishes() {
   Wishes wishes;
-  wishes.locked_bytes = 64 << 20;
+  wishes.registered_bytes = 64 << 20;
   return wishes;
 }
 
