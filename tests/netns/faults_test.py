@@ -1,5 +1,6 @@
 """Two hosts of two ranks: whatever is lost, everything ends in time, with a reason."""
 import os
+import re
 import signal
 import subprocess
 import time
@@ -9,6 +10,8 @@ import job
 from cases import NetworkCase
 from network import Host, Network
 
+# What a busy machine may add to the product's limits.
+SLACK_SECONDS = 10
 STEPS = job.trainer("steps.py") + ["100000", "0.02"]
 
 
@@ -89,6 +92,72 @@ class KillTest(FaultCase):
         code, output = self.run_disturbed(disturb)
         self.assertEqual(71, code, output)
         self.assertIn(names[0], output)
+
+
+class C46LinkGoesDownTest(FaultCase):
+    """Between two hosts the packets of links are dropped, those to the coordinator are not."""
+
+    def lose_links(self, network):
+        """The port that they all lead to."""
+        ports = {port for address, port, _ in network.hosts[1].listeners()
+                 if address == network.hosts[1].ipv4}
+        self.assertEqual(1, len(ports), "listeners of the worker")
+        for host in network.hosts:
+            host.lose(*ports)
+        return ports.pop()
+
+    def test_c46_a_lost_path_is_raised_by_all_ranks_with_both_ends_and_the_next_job_works(self):
+        with Network([Host(), Host()]) as network:
+            with job.Job(network, ["-H", network.host_list(1)],
+                         job.trainer("lost_path.py")) as running:
+                running.wait_for_output(r"step 2\b")
+                port = self.lose_links(network)
+                begin = time.monotonic()
+                running.wait_for_output(r"rank \d raised: ", 2)
+                told = time.monotonic() - begin
+                code, output = running.wait(job.END_SECONDS + SLACK_SECONDS)
+                ended = time.monotonic() - begin - told
+                running.check_nothing_left(self)
+            print("told after %.1f s, ended after %.1f s" % (told, ended))
+            self.assertLess(told, job.PATH_SECONDS + job.DEAD_SECONDS + SLACK_SECONDS)
+            self.assertLess(ended, job.END_SECONDS + SLACK_SECONDS)
+            self.assertEqual(71, code, output)
+            self.check_words(network, port, output)
+            for host in network.hosts:
+                host.lose_nothing()
+            with job.Job(network, ["-H", network.host_list(1)],
+                         job.trainer("steps.py") + ["3"]) as running:
+                self.assert_succeeds(running)
+
+    def check_words(self, network, port, output):
+        """Who lost whom, by which addresses and ports, and what ran out."""
+        names = [host.name for host in network.hosts]
+        end = r"(%s) \((%s):(\d+)\)" % ("|".join(names), "|".join(
+            re.escape(host.ipv4) for host in network.hosts))
+        words = (r"host \d \((%s)\) lost its link to host \d \((%s)\): " % (
+            "|".join(names), "|".join(names)) + end + " -> " + end +
+            r", socket \d \(tcp\): .*no sign of life for %d s" % job.PATH_SECONDS)
+        for speaker in ("reigenrun", r"rank 0 raised: .*", r"rank 1 raised: .*"):
+            found = re.search(speaker + ":? ?" + words, output)
+            self.assertIsNotNone(found, output)
+            loser, lost, *ends = found.groups()
+            self.assertEqual({loser, lost}, set(names))
+            self.assertEqual([loser, lost], [ends[0], ends[3]])
+            self.assertIn(str(port), (ends[2], ends[5]))
+        for rank in (0, 1):
+            left = re.search(r"rank %d left in ([\d.]+) s" % rank, output)
+            self.assertLess(float(left.group(1)), job.END_SECONDS)
+
+    def test_two_seconds_of_loss_are_survived(self):
+        with Network([Host(), Host()]) as network, \
+                job.Job(network, ["-H", network.host_list(1)], job.trainer("steps.py") +
+                        ["100", "0.02"]) as running:
+            running.wait_for_output(r"step 5\b")
+            self.lose_links(network)
+            time.sleep(2)
+            for host in network.hosts:
+                host.lose_nothing()
+            self.assert_succeeds(running)
 
 
 class C02OneRankDiesTheOthersIdleOnTest(FaultCase):

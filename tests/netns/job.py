@@ -18,6 +18,8 @@ RSH = "ip netns exec {host} {command}"
 # design.md 7: what a job that cannot go on may take to end, everywhere.
 END_SECONDS = 10
 DEAD_SECONDS = 3
+# Of total loss until a link is lost.
+PATH_SECONDS = 4
 
 
 def trainer(name):

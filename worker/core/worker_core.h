@@ -69,6 +69,8 @@ struct EndJob {
   int code = 0;
   std::string reason;
   bool by_coordinator = false;  // else this worker gave up
+  // Trainers were told of a loss that is not theirs: they raise it, and mostly end.
+  bool trainers_told = false;
 };
 
 using Action =

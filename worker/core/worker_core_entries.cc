@@ -14,6 +14,7 @@ local::ResultCode ToResultCode(uint32_t code) {
   return known ? static_cast<local::ResultCode>(code) : local::ResultCode::kInternal;
 }
 
+constexpr int kHostLost = 71;
 // Of programs that lost their coordinator, also by not understanding it.
 constexpr int kCoordinatorLost = 72;
 
@@ -181,8 +182,9 @@ void WorkerCore::End(int code, const std::string& reason, bool by_coordinator) {
   const std::string text = reason.empty() ? "the job is over" : "the job has ended: " + reason;
   const auto result =
       by_coordinator ? local::ResultCode::kAborted : local::ResultCode::kUnavailable;
-  for (const FailedRequest& failed : table_.Clear()) {
-    Finish(failed.local, failed.request, result, text);
+  const std::vector<FailedRequest> failed = table_.Clear();
+  for (const FailedRequest& request : failed) {
+    Finish(request.local, request.request, result, text);
   }
   for (size_t local = 0; local < states_.size(); ++local) {
     if (states_[local] == State::kInInit) {
@@ -193,7 +195,8 @@ void WorkerCore::End(int code, const std::string& reason, bool by_coordinator) {
     }
     states_[local] = State::kAbsent;
   }
-  actions_.push_back(EndJob{code, reason, by_coordinator});
+  const bool loss = code == kHostLost || code == kCoordinatorLost;
+  actions_.push_back(EndJob{code, reason, by_coordinator, loss && !failed.empty()});
 }
 
 }  // namespace reigen::worker

@@ -117,6 +117,13 @@ class WorkerCoreTest : public testing::Test {
     });
   }
 
+  std::vector<Action> LoseAHost() {
+    FromCoordinator event;
+    event.message.mutable_end()->set_code(71);
+    event.message.mutable_end()->set_reason("host 1 is lost");
+    return Step(std::move(event));
+  }
+
   template <typename T>
   static std::vector<T> All(const std::vector<Action>& actions) {
     std::vector<T> out;
@@ -420,7 +427,19 @@ TEST_F(WorkerCoreTest, TheEndFailsWhatIsPendingWithItsReason) {
   ASSERT_EQ(All<Complete>(actions).size(), 1u);
   EXPECT_EQ(All<Complete>(actions)[0].text, "the job has ended: rank 1 died");
   EXPECT_EQ(All<EndJob>(actions)[0].code, 9);
+  EXPECT_FALSE(All<EndJob>(actions)[0].trainers_told) << "rank 1's own words are enough";
   EXPECT_EQ(All<Complete>(Submit(1, 1, "x"))[0].code, local::ResultCode::kAborted);
+}
+
+TEST_F(WorkerCoreTest, WhoWaitsWhenAHostIsLostMayRaiseIt) {
+  Begin();
+  Submit(0, 1, "x");
+  EXPECT_TRUE(All<EndJob>(LoseAHost())[0].trainers_told);
+}
+
+TEST_F(WorkerCoreTest, WhoDoesNotWaitWhenAHostIsLostIsEndedAtOnce) {
+  Begin();
+  EXPECT_FALSE(All<EndJob>(LoseAHost())[0].trainers_told);
 }
 
 TEST_F(WorkerCoreTest, WithoutItsCoordinatorAWorkerFailsWhatIsPendingAsUnavailable) {

@@ -95,6 +95,8 @@ class Server : private SessionHandler {
   void Do(Complete& action);
   void Do(Release& action);
   void Do(EndJob& action);
+  Duration Grace() const;
+  void TerminateUnlessRaising(Time now);
   void ContinueEnding(Time now);
   void SendFinishedOnce();
 
@@ -134,7 +136,8 @@ class Server : private SessionHandler {
   bool finished_sent_ = false;
   bool more_requests_ = false;
   bool bucket_started_ = false;  // since the engine last moved on
-  Time ending_since_{};
+  Time raise_until_{};  // while ending: SIGTERM waits so long for trainers to end
+  std::optional<Time> terminating_since_;
   Time next_kill_{};
 };
 

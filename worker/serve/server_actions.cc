@@ -12,6 +12,8 @@ namespace {
 // the guard, which names them.
 constexpr Duration kKillLimit = seconds(4);
 constexpr Duration kKillAgain = milliseconds(50);
+// Trainers that were told of a loss have so much of the grace to say it before SIGTERM.
+constexpr int kRaiseShare = 3;
 // GPUs' commands that are not done by then are given up.
 constexpr Duration kCancelLimit = seconds(1);
 // For what was sent last to get out.
@@ -79,25 +81,39 @@ void Server::Do(EndJob& action) {
   REIGEN_INFO("host={} the job ends: {} (code {})", options_.start.host().host(),
               action.reason, action.code);
   phase_ = Phase::kEnding;
-  ending_since_ = next_kill_ = Now();
+  next_kill_ = Now();
   coordinator_lost_at_.reset();
   sessions_->Publish();  // trainers see why before the signal comes
   if (network_ != nullptr) network_->engine().CancelAll(Aborted("the job has ended"));
   gate_->CancelAll(Aborted("the job has ended"));
   gpus_->EndBy(Now() + kCancelLimit);
+  if (action.trainers_told) raise_until_ = Now() + Grace() / kRaiseShare;
+  TerminateUnlessRaising(Now());
+}
+
+Duration Server::Grace() const {
+  return std::chrono::duration_cast<Duration>(
+      std::chrono::duration<double>(options_.start.options().grace_seconds()));
+}
+
+void Server::TerminateUnlessRaising(Time now) {
+  const bool all_ended = std::all_of(reported_.begin(), reported_.end(), [](bool r) { return r; });
+  if (terminating_since_.has_value() || (now < raise_until_ && !all_ended)) return;
+  terminating_since_ = now;
   if (trainers_ != nullptr) trainers_->TerminateAll();
 }
 
 void Server::ContinueEnding(Time now) {
   if (now < next_kill_) return;
   next_kill_ = now + kKillAgain;
-  const Duration patience = std::chrono::duration_cast<Duration>(
-      std::chrono::duration<double>(options_.start.options().grace_seconds()));
+  if (trainers_ != nullptr) ReapTrainers();
+  TerminateUnlessRaising(now);
+  if (!terminating_since_.has_value()) return;
+  const Duration terminating = now - *terminating_since_;
   if (trainers_ != nullptr) {
-    ReapTrainers();
     if (trainers_->AnyLeft()) {
-      if (now - ending_since_ < patience) return;
-      if (now - ending_since_ < patience + kKillLimit) {
+      if (terminating < Grace()) return;
+      if (terminating < Grace() + kKillLimit) {
         trainers_->KillAll();
         return;
       }
@@ -108,7 +124,7 @@ void Server::ContinueEnding(Time now) {
   }
   if (!events_.empty()) return;  // ends that the coordinator has not heard of
   const bool sent = link_ == nullptr || link_->idle();
-  if (sent || now - ending_since_ > patience + kKillLimit + kFarewellLimit) {
+  if (sent || terminating > Grace() + kKillLimit + kFarewellLimit) {
     phase_ = Phase::kDone;
   }
 }

@@ -205,9 +205,7 @@ bool Loopback::Has(uint32_t qp_number) const {
 }
 
 std::string Loopback::path(size_t rail) const {
-  const RailAddress address = context_.rails[rail]->address();
-  return context_.options.name + " (" + address.device + " " + ToString(address.gid) +
-         ") to itself";
+  return EndName(context_.options.name, context_.rails[rail]->address()) + " to itself";
 }
 
 }  // namespace reigen::transport::rdma

@@ -70,7 +70,7 @@ class Loopback {
   bool drained() const;
 
   bool Has(uint32_t qp_number) const;
-  std::string path(size_t rail) const;  // "anna (mlx5_0 10.0.0.1) to itself"
+  std::string path(size_t rail) const;  // "anna (mlx5_0:1 10.0.0.1) to itself"
 
  private:
   struct Job {

@@ -17,6 +17,10 @@ std::string Kind(const RailAddress& rail) {
 
 }  // namespace
 
+std::string EndName(const std::string& host, const RailAddress& rail) {
+  return host + " (" + rail.device + ":" + std::to_string(rail.port) + " " + ToString(rail.gid) + ")";
+}
+
 std::string WhyNot(const RailAddress& a, const RailAddress& b) {
   if (Kind(a) == Kind(b)) return "";
   return a.device + " here speaks " + Kind(a) + ", " + b.device + " there " + Kind(b);

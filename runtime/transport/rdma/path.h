@@ -17,6 +17,7 @@ namespace reigen::transport::rdma {
 // A port as its peers must know it.
 struct RailAddress {
   std::string device;
+  uint8_t port = 1;
   LinkLayer layer = LinkLayer::kEthernet;
   GidType gid_type = GidType::kRoceV2;
   Gid gid;
@@ -26,6 +27,9 @@ struct RailAddress {
 
   bool operator==(const RailAddress&) const = default;
 };
+
+// "anna (mlx5_0:1 10.0.0.1)": host, device, its port's number, address.
+std::string EndName(const std::string& host, const RailAddress& rail);
 
 // One way between two hosts: index of the rail here, and of the one there.
 struct RailPair {

@@ -22,9 +22,6 @@ uint32_t RandomPsn() {
   return psn & kPsnMask;
 }
 
-std::string End(const std::string& host, const RailAddress& rail) {
-  return host + " (" + rail.device + " " + ToString(rail.gid) + ")";
-}
 
 }  // namespace
 
@@ -128,8 +125,8 @@ Status QueueSet::Connect(const Queues& remote, const std::string& local_name,
                            " queues, this end " + std::to_string(queues_.size()));
   }
   for (size_t i = 0; i < queues_.size(); ++i) {
-    paths_.push_back(End(local_name, local_.rails[static_cast<size_t>(pairs_[i].local)]) + " -> " +
-                     End(remote_name, remote_.rails[static_cast<size_t>(pairs_[i].remote)]));
+    paths_.push_back(EndName(local_name, local_.rails[static_cast<size_t>(pairs_[i].local)]) + " -> " +
+                     EndName(remote_name, remote_.rails[static_cast<size_t>(pairs_[i].remote)]));
     const Status connected = queues_[i].pair().Connect(PathOf(i, remote.queues[i]));
     REIGEN_RETURN_IF_ERROR(Annotate(connected, paths_.back()));
   }

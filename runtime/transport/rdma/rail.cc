@@ -11,6 +11,7 @@ namespace reigen::transport::rdma {
 RailAddress Rail::address() const {
   RailAddress address;
   address.device = choice_.device;
+  address.port = choice_.port.number;
   address.layer = choice_.port.layer;
   address.gid_type = choice_.gid.type;
   address.gid = choice_.gid.gid;

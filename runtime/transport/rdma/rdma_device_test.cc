@@ -220,7 +220,7 @@ TEST_F(RdmaDeviceTest, AReadBackThatFailsEndsTheLinkWithWords) {
     Send(1, Gpu(0), Gpu(1));
     ASSERT_TRUE(BothEnded(1));
     EXPECT_EQ(ended_[1].at(1), OpResult::kLinkLost);
-    ExpectText(1, {Name(status), "read-back", "bert (fake10 10.0.0.2) to itself"});
+    ExpectText(1, {Name(status), "read-back", "bert (fake10:1 10.0.0.2) to itself"});
     ASSERT_TRUE(StepUntil([&] { return !links_[0]->error().ok(); }));
     ExpectText(0, {"ended by the peer"});
     ExpectNewLinkWorks();
@@ -247,7 +247,7 @@ TEST_F(RdmaDeviceTest, WithoutAQueuePairForItTheLinkEndsWithWords) {
   Send(1, Gpu(0), Gpu(1));
   ASSERT_TRUE(BothEnded(1));
   EXPECT_EQ(ended_[1].at(1), OpResult::kLinkLost);
-  ExpectText(1, {"no room", "bert (fake10 10.0.0.2) to itself"});
+  ExpectText(1, {"no room", "bert (fake10:1 10.0.0.2) to itself"});
   ExpectNewLinkWorks();
 }
 

@@ -23,7 +23,7 @@ TEST_F(RdmaLinkTest, EveryBadStatusEndsTheLinkAtBothEndsWithItsName) {
     ExpectLost(1);
     EXPECT_EQ(links_[0]->error().code(),
               IsLostPath(status) ? StatusCode::kUnavailable : StatusCode::kInternal);
-    ExpectText(0, {Name(status), "anna (fake00 10.0.0.1)", "bert (fake10 10.0.0.2)"});
+    ExpectText(0, {Name(status), "anna (fake00:1 10.0.0.1)", "bert (fake10:1 10.0.0.2)"});
     ExpectText(1, {"ended by the peer"});
     if (!IsLostPath(status)) ExpectText(0, {"status " + std::to_string(i), "vendor code 77"});
     ExpectNewLinkWorks();

@@ -81,6 +81,7 @@ Kind Write(const Offer& offer, Writer& out) {
   out.Number<uint8_t>(static_cast<uint8_t>(offer.rails.size()));
   for (const RailAddress& rail : offer.rails) {
     out.Text(rail.device, kMaxNameBytes);
+    out.Number(rail.port);
     out.Number(static_cast<uint8_t>(rail.layer));
     out.Number(static_cast<uint8_t>(rail.gid_type));
     out.Address(rail.gid);
@@ -123,6 +124,7 @@ StatusOr<SetupMessage> ReadOffer(Reader& in) {
   for (size_t i = 0; i < rails; ++i) {
     RailAddress& rail = offer.rails.emplace_back();
     rail.device = in.Text(kMaxNameBytes);
+    rail.port = in.Number<uint8_t>();
     rail.layer = static_cast<LinkLayer>(in.Number<uint8_t>());
     rail.gid_type = static_cast<GidType>(in.Number<uint8_t>());
     rail.gid = in.Address();

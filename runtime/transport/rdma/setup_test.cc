@@ -24,6 +24,7 @@ Offer FullOffer() {
   for (size_t i = 0; i < kMaxRails; ++i) {
     RailAddress rail;
     rail.device = std::string(kMaxNameBytes, 'd');
+    rail.port = static_cast<uint8_t>(255 - i);
     rail.layer = LinkLayer::kInfiniBand;
     rail.gid_type = GidType::kRoceV1;
     rail.gid = *GidOfAddress("10.0.0." + std::to_string(i));

@@ -64,8 +64,8 @@ const char* Name(WorkStatus status) {
 Status DescribeCompletion(const WorkCompletion& completion, const std::string& operation) {
   const std::string name = Name(completion.status);
   if (completion.status == WorkStatus::kRetryExceeded) {
-    return Unavailable("no answer to what was sent again and again (" + name + " of " +
-                       operation + "): the path or the peer has gone");
+    return Unavailable("the retries ran out: no answer to what was sent again and again (" + name +
+                       " of " + operation + "): the path or the peer has gone");
   }
   if (completion.status == WorkStatus::kFlushed) {
     return Unavailable("the connection has broken (" + name + " of " + operation + ")");

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <string>
 #include <utility>
 
 namespace reigen::transport {
@@ -47,6 +48,16 @@ Status Channel::Read(LinkCore& core) {
   return OkStatus();
 }
 
+// What errno says of a call; of a lost path, what ran out.
+Status Channel::Failed(const char* call) const {
+  // The last two if a router said so meanwhile.
+  const bool timed_out = errno == ETIMEDOUT || errno == EHOSTUNREACH || errno == ENETUNREACH;
+  const Status status = ErrnoStatus(StatusCode::kUnavailable, call);
+  if (!timed_out) return status;
+  return Annotate(status, "the path or the peer has gone, no sign of life for " +
+                              std::to_string(static_cast<int>(ToSeconds(path_timeout_))) + " s");
+}
+
 // Within a large payload a wake-up for every packet costs more than it moves.
 void Channel::SetLowWater() {
   const size_t wanted = rest_.size() >= 2 * kLowWaterBytes ? kLowWaterBytes : 1;
@@ -68,7 +79,7 @@ StatusOr<size_t> Channel::ReadSome() {
   const ssize_t got = readv(fd_.get(), parts + skip, 2 - skip);
   if (got < 0) {
     if (errno == EINTR) return size_t{0};
-    if (errno != EAGAIN) return ErrnoStatus(StatusCode::kUnavailable, "recv");
+    if (errno != EAGAIN) return Failed("recv");
     readable_ = false;
     return size_t{0};
   }
@@ -145,7 +156,7 @@ StatusOr<size_t> Channel::WriteSome() {
   const ssize_t sent = sendmsg(fd_.get(), &message, MSG_NOSIGNAL);
   if (sent >= 0) return static_cast<size_t>(sent);
   if (errno == EINTR) return size_t{0};
-  if (errno != EAGAIN) return ErrnoStatus(StatusCode::kUnavailable, "send");
+  if (errno != EAGAIN) return Failed("send");
   writable_ = false;
   return size_t{0};
 }

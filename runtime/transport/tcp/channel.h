@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "runtime/base/clock.h"
 #include "runtime/base/status.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/transport/frame.h"
@@ -27,7 +28,9 @@ namespace reigen::transport {
 // Errors:  of the socket or of the peer's frames; the link must then fail.
 class Channel {
  public:
-  Channel(UniqueFd fd, bool zero) : fd_(std::move(fd)), zero_(zero) {}
+  // `path_timeout` is what the socket was tuned to, for the words of its error.
+  Channel(UniqueFd fd, bool zero, Duration path_timeout)
+      : fd_(std::move(fd)), zero_(zero), path_timeout_(path_timeout) {}
 
   // Watched for edges: readable and writable are remembered here.
   Status Watch(Poller& poller);
@@ -54,6 +57,7 @@ class Channel {
     FrameBytes header;
   };
 
+  Status Failed(const char* call) const;
   StatusOr<size_t> ReadSome();
   void SetLowWater();
   Status TakeFrames(LinkCore& core);
@@ -64,6 +68,7 @@ class Channel {
 
   UniqueFd fd_;
   const bool zero_;  // of the link's channels this is number 0
+  const Duration path_timeout_;
   Poller::Watch watch_;
   bool readable_ = true;
   bool writable_ = true;

@@ -84,7 +84,8 @@ void TcpLink::Open(std::vector<UniqueFd> sockets) {
     names_.push_back(context_.options.name + " (" + LocalName(fd.get()) + ") -> " + peer_.name +
                      " (" + PeerName(fd.get()) + ")");
     const Status tuned = Tune(fd.get(), context_.options.path_timeout);
-    channels_.push_back(std::make_unique<Channel>(std::move(fd), channels_.empty()));
+    channels_.push_back(std::make_unique<Channel>(std::move(fd), channels_.empty(),
+                                                  context_.options.path_timeout));
     const Status watched = channels_.back()->Watch(context_.poller);
     for (const Status& status : {tuned, watched}) {
       if (!status.ok()) return FailChannel(channels_.size() - 1, status);

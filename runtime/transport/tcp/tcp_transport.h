@@ -24,9 +24,10 @@ struct TcpOptions {
   PortRange ports;
   int channels = 2;  // sockets of a link; the dialler's number counts
   Duration connect_deadline = seconds(30);
-  // After so long without a sign of life from the peer's system a link fails. A
-  // peer that is merely stopped is the coordinator's business, which is faster.
-  Duration path_timeout = seconds(8);
+  // After so long without a sign of life from the peer's system a link fails; two
+  // seconds of loss are survived, as over RDMA. A peer that is merely stopped is the
+  // coordinator's business, which is faster.
+  Duration path_timeout = seconds(4);
 };
 
 struct TcpContext;

@@ -13,7 +13,7 @@ SLACK_SECONDS = 10
 
 # The launcher's verdict.
 WORKER_LOST = r"reigenrun: host 1 \(bert\): worker lost: "
-END = r"(anna|bert) \(rxe\d 10\.77\.0\.\d\)"
+END = r"(anna|bert) \(rxe\d:1 10\.77\.0\.\d\)"
 PATH_LOST = (r"reigenrun: host \d \(\w+\) lost its link to host \d \(\w+\): " +
              END + " -> " + END + r" \(rdma\): ")
 

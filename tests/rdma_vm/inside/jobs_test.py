@@ -15,7 +15,7 @@ class Jobs(jobs.Case):
     def test_c48_digits_are_learnt_over_rdma_while_trainers_fork(self):
         with jobs.Job([os.path.join(jobs.PROGRAMS, "digits"), jobs.DIGITS]) as job:
             output = job.succeed()
-        self.assertRegex(output, r"link over rdma, .*anna \(rxe0 10\.77\.0\.1\) -> bert \(rxe1 "
+        self.assertRegex(output, r"link over rdma, .*anna \(rxe0:1 10\.77\.0\.1\) -> bert \(rxe1:1 "
                                  r"10\.77\.0\.2\)")
         self.assertRegex(output, "digits: 2 ranks, accuracy 0.[89]")
         self.assertIn("digits: forked children did no harm", output)
