@@ -24,11 +24,12 @@ class OneHostTest(jobs.JobCase):
     def test_3_ranks(self):
         self.run_matrix(3)
 
-    def test_5_ranks(self):
-        self.run_matrix(5)
-
     def test_8_ranks(self):
         self.run_matrix(8)
+
+    if jobs.LONG:
+        def test_5_ranks(self):
+            self.run_matrix(5)
 
     def test_heap_memory(self):
         output = self.run_job(3, ["reigen-perf", "--check", "--op", "all", "--memory", "heap",

@@ -86,20 +86,21 @@ class MatrixTest(NetworkCase):
     def test_3_ranks_on_2_hosts(self):
         self.run_matrix(1, 2)
 
-    def test_5_ranks_on_2_hosts(self):
-        self.run_matrix(3, 2)
-
-    def test_8_ranks_on_2_hosts(self):
-        self.run_matrix(4, 4)
-
-    def test_3_ranks_on_3_hosts(self):
-        self.run_matrix(1, 1, 1)
-
-    def test_5_ranks_on_3_hosts(self):
-        self.run_matrix(2, 1, 2)
-
     def test_8_ranks_on_3_hosts(self):
         self.run_matrix(2, 3, 3)
+
+    if os.environ.get("REIGEN_TEST_LONG"):
+        def test_5_ranks_on_2_hosts(self):
+            self.run_matrix(3, 2)
+
+        def test_8_ranks_on_2_hosts(self):
+            self.run_matrix(4, 4)
+
+        def test_3_ranks_on_3_hosts(self):
+            self.run_matrix(1, 1, 1)
+
+        def test_5_ranks_on_3_hosts(self):
+            self.run_matrix(2, 1, 2)
 
 
 class SameBitsTest(NetworkCase):
