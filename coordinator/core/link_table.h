@@ -11,7 +11,9 @@ namespace reigen::coordinator {
 
 struct LinkTable {
   bool warning = false;  // a link takes TCP though RDMA was to be taken where possible
-  std::string text;      // a line for each pair of hosts, at most kMaxLinkLines
+  // A line for each pair of hosts, at most kMaxLinkLines: then those of hosts without RDMA
+  // first, so that each of these (and why) is there.
+  std::string text;
 };
 
 // Of attached hosts, which say what they can and, if that is TCP alone against the

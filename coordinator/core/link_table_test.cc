@@ -50,5 +50,30 @@ TEST(LinkTableTest, ALongTableIsCutAndCounted) {
             std::string::npos);
 }
 
+// One among many has no RDMA, and its pairs are the last ones.
+TEST(LinkTableTest, ALongTableShowsWhoHasNoRdmaAndWhyFirst) {
+  std::vector<HostMember> hosts(kMaxHosts, Host("h", {0}, true));
+  hosts[kMaxHosts - 2] = Host("yuri", {8}, false, "no device");
+  hosts[kMaxHosts - 1] = Host("zoe", {9}, false, "uverbs0: cannot open");
+  const std::string text = DescribeLinks(hosts).text;
+  const std::string begin = "for that):\n    rank 0 (h) - rank 8 (yuri): tcp; yuri: no device\n"
+                            "    rank 0 (h) - rank 9 (zoe): tcp; zoe: uverbs0: cannot open\n";
+  EXPECT_NE(text.find(begin), std::string::npos) << text;
+  EXPECT_NE(text.find(std::to_string(2 * kMaxHosts - 3 - kMaxLinkLines) + " of them over tcp"),
+            std::string::npos)
+      << text;
+}
+
+TEST(LinkTableTest, EachHostWithoutRdmaIsNamedBeforeOneIsTwice) {
+  std::vector<HostMember> hosts;
+  for (size_t host = 0; host < kMaxLinkLines; ++host) {
+    hosts.push_back(Host("h" + std::to_string(host), {0}, false, "none"));
+  }
+  const std::string text = DescribeLinks(hosts).text;
+  for (const HostMember& host : hosts) {
+    EXPECT_NE(text.find("(" + host.config.name + ")"), std::string::npos) << host.config.name;
+  }
+}
+
 }  // namespace
 }  // namespace reigen::coordinator
