@@ -11,13 +11,10 @@ Verdict ChooseMode(const Pair& pair) {
     return {Mode::kStaged, "this GPU's memory cannot be reached by other devices", ""};
   }
   if (!pair.gpu_exports_dmabuf) {
-    return {Mode::kStaged, "the GPU's driver exports no dma-buf",
-            "the open kernel modules of the NVIDIA driver (R515 or later) on Linux 5.12 or later"};
+    return {Mode::kStaged, "the GPU's driver exports no dma-buf", kHowToExportDmabuf};
   }
   if (!pair.nic_registers_dmabuf) {
-    return {Mode::kStaged, "the RDMA device registers no dma-buf",
-            "Linux 5.12 or later, rdma-core 34 or later and a device whose driver can "
-            "(mlx5, irdma, efa)"};
+    return {Mode::kStaged, "the RDMA device registers no dma-buf", kHowToRegisterDmabuf};
   }
   switch (pair.distance) {
     case Distance::kSameNode:
@@ -27,7 +24,9 @@ Verdict ChooseMode(const Pair& pair) {
                   "), where page-locked memory of the host is faster",
               "an RDMA device in a slot of the GPU's switch or root complex"};
     case Distance::kUnknown:
-      return {Mode::kStaged, "it is not known how far they are from each other", ""};
+      return {Mode::kStaged, "it is not known how far they are from each other",
+              "both must be PCI devices that /sys shows; a virtual machine needs both passed "
+              "through below one PCIe switch or root port"};
     case Distance::kSameSwitch:
     case Distance::kSameRootComplex:
       break;

@@ -35,6 +35,12 @@ struct Verdict {
   std::string remedy;  // what would make it better; empty: nothing, or nothing to do
 };
 
+// Remedies: where the driver exports none, and where the RDMA device takes none.
+inline constexpr char kHowToExportDmabuf[] =
+    "the open kernel modules of the NVIDIA driver (R515 or later) on Linux 5.12 or later";
+inline constexpr char kHowToRegisterDmabuf[] =
+    "Linux 5.12 or later, rdma-core 34 or later and a device whose driver can (mlx5, irdma, efa)";
+
 // The first row that fits counts:
 //
 //   the GPU cannot be reached by other devices       staged

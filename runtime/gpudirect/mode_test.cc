@@ -38,7 +38,7 @@ TEST(ModeTest, TheFirstThingInTheWayIsTheReason) {
       {"sockets", But([](Pair& p) { p.distance = Distance::kAcrossNodes; }), Mode::kStaged,
        "across NUMA nodes", true},
       {"unknown", But([](Pair& p) { p.distance = Distance::kUnknown; }), Mode::kStaged,
-       "not known", false},
+       "not known", true},
       {"IOMMU", But([](Pair& p) { p.iommu_translates = true; }), Mode::kStaged, "IOMMU", true},
       {"root complex", But([](Pair& p) { p.distance = Distance::kSameRootComplex; }),
        Mode::kDirect, "by the root complex", false},

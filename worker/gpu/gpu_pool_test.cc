@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <map>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "proto/local/local.h"
+#include "runtime/base/log.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/collective/bucket.h"
 #include "worker/core/request.h"
@@ -385,6 +387,37 @@ TEST_F(GpuPoolTest, WhoDoesNotAnswerIsGivenUp) {
   pool_.OnHostScratchMapped(0, OkStatus());
   pool_.StopWaiting();
   EXPECT_EQ(pool_.Fits(Bucket(2)).why, "rank 5 has not mapped the scratch for its GPU");
+}
+
+// Issue: nothing falls back without a word; what people see is at the level of warnings.
+TEST_F(GpuPoolTest, StagingOverRdmaIsWarnedOfOnceAtTheDefaultLevel) {
+  const auto level = spdlog::default_logger_raw()->level();
+  const auto log_of = [&](const Status& links, const Status& registers) {
+    network_.links = links;
+    network_.registers = registers;
+    scratch_.BeginEpoch(&network_, kWindow);
+    AddBoth();
+    spdlog::default_logger_raw()->set_level(spdlog::level::warn);
+    testing::internal::CaptureStdout();  // where the log goes in a test
+    (void)pool_.Fits(Bucket(2));
+    executor_->Progress();
+    const std::string log = testing::internal::GetCapturedStdout();
+    spdlog::default_logger_raw()->set_level(level);
+    for (int local : {0, 1}) pool_.OnSessionEnded(local, /*memory_stays=*/false);
+    pool_.FreeEnded();
+    pool_.BeginEpoch();
+    return log;
+  };
+  EXPECT_EQ(log_of(OkStatus(), OkStatus()), "");
+  EXPECT_EQ(log_of(Unavailable("tcp"), OkStatus()), "") << "the coordinator tells that";
+  const Status refused = ErrnoStatus(StatusCode::kUnimplemented, "mlx5_0: dma-buf", EOPNOTSUPP);
+  const std::string log = log_of(OkStatus(), refused);
+  EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 1) << log;
+  for (const char* part : {"rank 4: mlx5_0: dma-buf: Operation not supported",
+                           "remedy: Linux 5.12 or later", "not by GPUDirect"}) {
+    EXPECT_NE(log.find(part), std::string::npos) << log;
+  }
+  EXPECT_EQ(log_of(OkStatus(), refused), "") << "once";
 }
 
 class RequiringPoolTest : public GpuPoolTest {

@@ -4,6 +4,7 @@
 
 #include "runtime/base/check.h"
 #include "runtime/base/log.h"
+#include "runtime/gpudirect/mode.h"
 
 namespace reigen::worker {
 namespace {
@@ -64,6 +65,9 @@ ScratchChoice GpuScratch::Choose(int local) {
     if (const Status status = MakeDirect(local, choice); !status.ok()) {
       choice.direct = false;
       choice.reason = Message(status);
+      if (status.code() == StatusCode::kUnimplemented) {
+        choice.remedy = gpudirect::kHowToRegisterDmabuf;
+      }
     }
   }
   if (own != on_gpus_.end()) own->second.arena.dmabuf.Reset();  // the registration holds it
@@ -101,6 +105,7 @@ void GpuScratch::Decide(const std::vector<int>& leaders) {
                 ToString(choice));
     if (choice.direct) continue;
     staged_.insert(local);
+    WarnOfStaging(local, choice);
     if (refused.empty()) {
       refused = "rank " + std::to_string(options_.ranks[local]) + ": " + ToString(choice);
     }
@@ -113,6 +118,17 @@ void GpuScratch::Decide(const std::vector<int>& leaders) {
     state_ = State::kPreparing;
     Stage();
   }
+}
+
+// Of links over TCP the coordinator's table has warned.
+void GpuScratch::WarnOfStaging(int local, const ScratchChoice& choice) {
+  if (warned_ || options_.require || !network_->LinksTakeDeviceMemory().ok()) return;
+  warned_ = true;
+  REIGEN_WARN("CUDA tensors go to and from RDMA links through page-locked memory of the host, not "
+              "by GPUDirect (others may too; --log-level info has each): rank {}: {}{}; `reigenctl "
+              "doctor` shows what each GPU can",
+              options_.ranks[local], choice.reason,
+              choice.remedy.empty() ? "" : "; remedy: " + choice.remedy);
 }
 
 void GpuScratch::Stage() {

@@ -72,6 +72,7 @@ class GpuScratch {
   ScratchChoice Choose(int local);
   Status MakeDirect(int local, const ScratchChoice& choice);
   void Stage();
+  void WarnOfStaging(int local, const ScratchChoice& choice);
   void OnFile(StatusOr<MemoryFile> file);
   StatusOr<std::unique_ptr<collective::Scratch>> MakeScratch(std::span<std::byte> memory) const;
   void Fail(const std::string& why);
@@ -85,6 +86,7 @@ class GpuScratch {
   uint64_t window_bytes_ = 0;
   uint64_t bytes_ = 0;
   uint64_t epochs_ = 0;             // for late files
+  bool warned_ = false;             // of staging over RDMA; once in the job
   std::map<int, OnGpu> on_gpus_;    // by local rank
   std::set<int> staged_;            // local ranks
   std::set<int> unmapped_;          // of those, without an answer

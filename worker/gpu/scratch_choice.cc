@@ -10,9 +10,10 @@ namespace {
 
 constexpr uint64_t kMostWithSurplus = 64 << 20;
 
-ScratchChoice Staged(const std::string& reason) {
+ScratchChoice Staged(const std::string& reason, const std::string& remedy = "") {
   ScratchChoice choice;
   choice.reason = reason;
+  choice.remedy = remedy;
   return choice;
 }
 
@@ -20,8 +21,13 @@ ScratchChoice Staged(const std::string& reason) {
 
 ScratchChoice ChooseScratch(const ScratchFacts& facts) {
   if (!facts.links.ok()) return Staged(Message(facts.links));
-  if (!facts.has_scratch) return Staged("there is no scratch on the GPU");
-  if (facts.allows_rdma && !facts.why_no_dmabuf.empty()) return Staged(facts.why_no_dmabuf);
+  if (!facts.has_scratch) {
+    return Staged("there is no scratch on the GPU",
+                  "the rank's stderr says what its allocation failed with");
+  }
+  if (facts.allows_rdma && !facts.why_no_dmabuf.empty()) {
+    return Staged(facts.why_no_dmabuf, gpudirect::kHowToExportDmabuf);
+  }
   if (facts.nics.empty()) return Staged("the links use no RDMA device");
   ScratchChoice choice;
   auto least = gpudirect::Distance::kUnknown;
@@ -35,7 +41,10 @@ ScratchChoice ChooseScratch(const ScratchFacts& facts) {
                     .iommu_translates = nic.iommu_translates,
                     .separate_groups = nic.separate_groups});
     if (verdict.mode != gpudirect::Mode::kDirect) {
-      if (choice.reason.empty()) choice.reason = nic.name + ": " + verdict.reason;
+      if (choice.reason.empty()) {
+        choice.reason = nic.name + ": " + verdict.reason;
+        choice.remedy = verdict.remedy;
+      }
       continue;
     }
     if (choice.direct && nic.distance > least) continue;
@@ -46,6 +55,7 @@ ScratchChoice ChooseScratch(const ScratchFacts& facts) {
   }
   if (!choice.direct) return choice;
   choice.reason.clear();
+  choice.remedy.clear();
   const auto flush = gpudirect::FlushOfScratch(facts.capability_major,
                                                gpudirect::OrderingOf(facts.writes_ordering),
                                                facts.nics.size());

@@ -32,6 +32,7 @@ struct ScratchFacts {
 struct ScratchChoice {
   bool direct = false;
   std::string reason;             // why not
+  std::string remedy;             // what could make it direct; may be empty
   std::vector<std::string> near;  // direct: the devices at the least distance
   bool read_back = true;
 };

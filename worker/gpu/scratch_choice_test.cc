@@ -63,6 +63,18 @@ TEST(ScratchChoiceTest, EachReasonForStagingIsSaid) {
             std::string::npos);
 }
 
+TEST(ScratchChoiceTest, AReasonThatSomethingCanBeDoneAboutHasItsRemedy) {
+  ScratchFacts facts = Good();
+  facts.nics = {{.name = "rxe0"}};
+  EXPECT_NE(ChooseScratch(facts).remedy.find("virtual machine"), std::string::npos);
+  facts.has_scratch = false;
+  EXPECT_NE(ChooseScratch(facts).remedy.find("stderr"), std::string::npos);
+  facts = Good();
+  EXPECT_EQ(ChooseScratch(facts).remedy, "") << "one device is far, another is near";
+  facts.why_no_dmabuf = "CUDA_ERROR_NOT_SUPPORTED";
+  EXPECT_NE(ChooseScratch(facts).remedy.find("open kernel modules"), std::string::npos);
+}
+
 TEST(ScratchChoiceTest, AScratchHoldsTheWindowAndThreeTimesItInSurplus) {
   EXPECT_EQ(ScratchBytes(1 << 20), 4u << 20);
   EXPECT_EQ(ScratchBytes(32 << 20), 64u << 20);
