@@ -57,7 +57,8 @@ const Case kCases[] = {
      "driver exports no dma-buf", "open kernel modules"},
     {"old NIC", [](auto& f) { f.rdma.devices[0].registers_dmabuf = false; }, "GPU 0",
      Level::kNote, "registers no dma-buf", "rdma-core 34"},
-    {"no place", [](auto& f) { f.pci.clear(); }, "GPU 0", Level::kNote, "not known how far", "virtual machine"},
+    {"no place", [](auto& f) { f.pci.clear(); }, "GPU 0", Level::kNote, "not known how far",
+     "virtual machine"},
     {"hwloc", [](auto& f) { f.pci_error = "hwloc: no memory"; }, "PCIe", Level::kNote,
      "hwloc: no memory", ""},
     {"a container without the GPUs", [](auto& f) {
