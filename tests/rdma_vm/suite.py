@@ -47,7 +47,8 @@ def copy_programs(build, folder):
                  "runtime/transport/rdma/real/real_conformance",
                  "client/cuda/testing/libcuda.so.1"):
         shutil.copy(os.path.join(build, name), programs)
-    shutil.copy(os.path.join(TREE, "client/examples/digits_torch.py"), programs)
+    for name in ("client/examples/digits_torch.py", "client/python/tests/ranks/forks.py"):
+        shutil.copy(os.path.join(TREE, name), programs)
     return dict(os.environ, REIGEN_TEST_PROGRAMS=programs,
                 REIGEN_TEST_LIBEXEC=copied + "/libexec/reigen",
                 PATH="%s/bin:%s:/usr/sbin:/sbin" % (copied, os.environ["PATH"]),

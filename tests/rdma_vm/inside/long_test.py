@@ -15,6 +15,12 @@ if jobs.LONG:
             self.assertIn("link over rdma", output)
             self.assertRegex(output, "parameters of all 2 ranks are identical")
 
+        def test_c48_trainers_fork_for_fifty_rounds_and_torch_loads_with_workers(self):
+            with jobs.Job(["python3", os.path.join(jobs.PROGRAMS, "forks.py"), "50"]) as job:
+                output = job.succeed(1200)
+            self.assertIn("link over rdma", output)
+            self.assertEqual(2, output.count("<stdout>:ok"), output[-2000:])
+
         def test_every_operation_and_type_over_rdma(self):
             with jobs.Job(["reigen-perf", "--op", "all", "--dtype", "all", "--min", "4",
                            "--max", "1MiB", "--factor", "64", "--iters", "2", "--warmup", "0",
