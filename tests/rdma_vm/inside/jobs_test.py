@@ -52,7 +52,7 @@ class Jobs(jobs.Case):
         self.assertRegex(output, "RDMA was asked for.*locked memory is limited to 64 KiB, RDMA "
                                  r"needs about \d+ MiB; raise it: `ulimit -l unlimited`")
         self.assertNotIn("algbw", output)
-        self.assertLess(took, REFUSED_SECONDS * scale + jobs.SLACK_SECONDS)
+        self.assertLess(took, (REFUSED_SECONDS + jobs.SLACK_SECONDS) * scale)
 
     def test_c47_devices_that_one_host_cannot_open_make_it_tcp_and_are_named(self):
         hidden = {"REIGEN_TEST_WITHOUT_RDMA": "bert"}
@@ -83,13 +83,16 @@ class Jobs(jobs.Case):
         self.assertRegex(output, r"reigenrun: .*gpu-direct.*staged")
 
     def test_c45_the_smaller_mtu_of_both_ends_counts(self):
+        largest, factor = ("64MiB", "128") if jobs.LONG else ("16MiB", "64")
         try:
             jobs.check("ip link set rn1 mtu 1500")
-            with jobs.Job(jobs.perf(("4KiB", "64KiB"), 2, ["--check"])) as job:
+            with jobs.Job(["reigen-perf", "--min", "4KiB", "--max", largest, "--factor", factor,
+                           "--iters", "1", "--warmup", "0", "--check"]) as job:
                 output = job.succeed()
         finally:
             jobs.check("ip link set rn1 mtu 9000")
-        self.assertIn("path MTU 1024 (here 4096, there 1024; the smaller counts)", output)
+        self.assertRegex(output, "anna: .*path MTU 1024 .here 4096, there 1024; the smaller counts")
+        self.assertRegex(output, "bert: .*path MTU 1024 .here 1024, there 4096; the smaller counts")
         self.assertIn("wrong elements on all ranks: 0", output)
 
     def test_loss_and_delay_do_not_change_sums(self):
