@@ -16,12 +16,14 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 TREE = os.path.dirname(os.path.dirname(FOLDER))
 # For one boot. The normal run takes four to five minutes, at most eight on a machine
 # that has no other work; only a hang takes so long.
 SECONDS = 1500
+MOST_SECONDS = 480  # of the normal run; above it somebody is told
 LONG_SECONDS = 3600
 TWO_VMS_SECONDS = 420
 TOO_LATE, VM_TROUBLE = 124, 125  # exit statuses of vm
@@ -65,7 +67,7 @@ def run_vm(name, seconds, options, command, environment):
     for line in process.stdout:
         print(line, end="", flush=True)
         begun = re.match(r"begin (\S+)", line)
-        trouble = re.match(r"rdma_vm: (?!console: )(.*)", line)
+        trouble = re.match(r"rdma_vm: (?!console: |up after )(.*)", line)
         shown = re.match(r"rdma_vm: console: (.*)", line)
         if begun:
             last_case = ", in " + begun.group(1)
@@ -118,8 +120,14 @@ def main():
         write_digits(environment["REIGEN_TEST_DIGITS"])
         cases = [os.path.join(TREE, "tests/runner/unittest_lines.py"),
                  os.path.join(FOLDER, "inside")] + ([options.word] if options.word else [])
+        begin = time.monotonic()
         status = run_vm("rdma_vm", LONG_SECONDS if options.long else SECONDS,
                         ["--nics", "3", "--mem", "3072"], cases, environment)
+        took = time.monotonic() - begin
+        print("rdma_vm: the whole took %.0f s" % took, flush=True)
+        if took > MOST_SECONDS and not options.long:
+            print("warning: rdma_vm took %.0f s, it should be %d at most" % (took, MOST_SECONDS),
+                  flush=True)
         if options.long and not options.word:
             status = max(status, two_vms(environment["REIGEN_TEST_PROGRAMS"], environment))
     return status

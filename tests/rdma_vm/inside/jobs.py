@@ -18,7 +18,7 @@ LONG = os.environ.get("REIGEN_TEST_LONG") == "1"
 # the job is left 10 s after the verdict.
 VERDICT_SECONDS = 4 + 3
 END_SECONDS = 10
-# What emulation on a busy machine may add to each of the product's limits.
+# What emulation on a busy machine may add to each of the product's limits, unscaled.
 SLACK_SECONDS = 10
 
 
