@@ -59,12 +59,15 @@ class InstalledTest(unittest.TestCase):
             self.assertTrue(os.path.exists(os.path.join(PREFIX, name)), name)
 
     def test_what_is_needed_is_of_few_packages_or_comes_along(self):
+        with open(os.path.join(TREE, "README.md")) as readme:
+            said = readme.read()
         for path in elf_files():
             for name in needed(path):
                 if os.path.exists(os.path.join(PREFIX, "lib", name)):
                     continue
-                self.assertIn(package_of(system_path(name)), ALLOWED_PACKAGES,
-                              "%s needs %s" % (path, name))
+                package = package_of(system_path(name))
+                self.assertIn(package, ALLOWED_PACKAGES, "%s needs %s" % (path, name))
+                self.assertTrue(package in said, "README.md does not name %s" % package)
 
     def test_no_path_of_this_machine_is_searched(self):
         for path in elf_files():
