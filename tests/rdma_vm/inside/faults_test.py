@@ -6,7 +6,6 @@ import time
 import jobs
 
 BERT = 1001  # its user
-HOST_LOST = 71
 
 # The launcher's verdict.
 WORKER_LOST = r"reigenrun: host 1 \(bert\): worker lost: "
@@ -76,7 +75,7 @@ class Faults(jobs.Case):
         fault()
         code, output = job.wait()
         ended = time.time()
-        self.assertEqual(HOST_LOST, code)
+        self.assertEqual(jobs.HOST_LOST, code)
         self.assertRegex(output, verdict)
         decided = self.time_of_verdict(output)
         told, end = decided - begin, ended - decided

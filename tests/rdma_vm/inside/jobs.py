@@ -18,6 +18,8 @@ LONG = os.environ.get("REIGEN_TEST_LONG") == "1"
 # the job is left 10 s after the verdict.
 VERDICT_SECONDS = 4 + 3
 END_SECONDS = 10
+# Exit code of a job that lost a host, a link or a worker.
+HOST_LOST = 71
 # What emulation on a busy machine may add to each of the product's limits, unscaled.
 SLACK_SECONDS = 10
 
@@ -44,6 +46,21 @@ def check(command, timeout_seconds=COMMAND_SECONDS):
     if code != 0:
         raise AssertionError("%s: exit %d\n%s" % (command, code, output))
     return output
+
+
+def processes_with(environment):
+    """Command lines of the processes that have these variables."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/environ" % pid, "rb") as stream:
+                words = stream.read().split(b"\0")
+            if all(("%s=%s" % pair).encode() in words for pair in environment.items()):
+                with open("/proc/%s/cmdline" % pid, "rb") as stream:
+                    found.append(stream.read().replace(b"\0", b" ").decode(errors="replace"))
+        except (FileNotFoundError, ProcessLookupError, PermissionError):
+            pass
+    return found
 
 
 def registrations():

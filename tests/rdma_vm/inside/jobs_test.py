@@ -59,11 +59,17 @@ class Jobs(jobs.Case):
         with jobs.Job(jobs.perf(("64KiB", "64KiB"), 2, ["--check"]), transport="auto",
                       environment=hidden) as job:
             output = job.succeed()
+            scale = jobs.timeout_scale(time.monotonic() - job.begin)
         self.expect_tcp_with_one_warning(output, "bert: .*/dev/infiniband")
-        with jobs.Job(["true"], environment=hidden) as job:
+        with jobs.Job(["sleep", "300"], timeout_scale=scale, environment=hidden) as job:
             code, output = job.wait()
-        self.assertNotEqual(0, code)
+            took = time.monotonic() - job.begin
+        print("--transport rdma failed after %.1f s, limits are %d-fold" % (took, scale),
+              flush=True)
+        self.assertEqual(jobs.HOST_LOST, code)
+        self.assertLess(took, (REFUSED_SECONDS + jobs.SLACK_SECONDS) * scale)
         self.assertRegex(output, "RDMA was asked for, and bert has none: .*/dev/infiniband")
+        self.assertEqual([], jobs.processes_with(hidden), "ranks and daemons")
 
     def test_c49_what_these_devices_do_not_take_from_gpus_is_staged_and_said(self):
         fake = {"LD_LIBRARY_PATH": jobs.PROGRAMS}
