@@ -21,8 +21,8 @@ JobOptions Large(int hosts, uint64_t seed) {
   return options;
 }
 
-constexpr CollectiveId Sequence(uint64_t sequence, uint32_t stream = 1) {
-  return {.epoch = 1, .sequence = sequence, .stream = stream};
+constexpr CollectiveId Sequence(uint64_t sequence) {
+  return {.epoch = 1, .sequence = sequence, .stream = 1};
 }
 
 TEST(EngineFaultsTest, ALinkThatDiesAtAnyMomentEndsEveryBucketAndNothingWritesAfterwards) {
@@ -156,16 +156,7 @@ TEST(EngineFaultsTest, ScratchAtItsMinimumNeverDeadlocks) {
                      .streams = kStreams,
                      .seed = seed},
                     &network);
-    for (int h = 0; h < hosts; ++h) {
-      std::vector<uint64_t> next(kStreams, 0);
-      for (size_t started = 0; started < kStreams * kBuckets;) {
-        const size_t s = random() % kStreams;
-        if (next[s] == kBuckets) continue;
-        const size_t tensor = s * kBuckets + next[s]++;
-        cluster.engine(h).Start(job.BucketOf(h, Sequence(next[s], static_cast<uint32_t>(s + 1)), {tensor}));
-        ++started;
-      }
-    }
+    StartInRandomOrders(cluster, job, kStreams, kBuckets, random);
     ASSERT_TRUE(cluster.RunToTheEnd()) << "seed " << seed;
     EXPECT_EQ(job.Check(), "") << "seed " << seed;
   }

@@ -116,16 +116,7 @@ TEST(EngineGpusTest, ScratchAtItsMinimumNeverDeadlocks) {
                      .leaders = static_cast<int>(random() % 3 + 1),
                      .one_scratch = random() % 2 == 0},
                     &network);
-    for (int h = 0; h < hosts; ++h) {
-      std::vector<uint64_t> next(kStreams, 0);
-      for (size_t started = 0; started < kStreams * kBuckets;) {
-        const size_t s = random() % kStreams;
-        if (next[s] == kBuckets) continue;
-        const size_t tensor = s * kBuckets + next[s]++;
-        cluster.engine(h).Start(job.BucketOf(h, Sequence(next[s], static_cast<uint32_t>(s + 1)), {tensor}));
-        ++started;
-      }
-    }
+    StartInRandomOrders(cluster, job, kStreams, kBuckets, random);
     ASSERT_TRUE(cluster.RunToTheEnd()) << "seed " << seed;
     EXPECT_EQ(job.Check(), "") << "seed " << seed;
   }

@@ -141,4 +141,20 @@ std::string RunAndCheck(Cluster& cluster, Job& job, uint64_t sequence) {
   return job.Check();
 }
 
+void StartInRandomOrders(Cluster& cluster, Job& job, size_t streams, uint64_t buckets,
+                         std::mt19937_64& random) {
+  for (int h = 0; h < cluster.size(); ++h) {
+    std::vector<uint64_t> next(streams, 0);
+    for (size_t started = 0; started < streams * buckets;) {
+      const size_t s = random() % streams;
+      if (next[s] == buckets) continue;
+      const size_t tensor = s * buckets + next[s]++;
+      const CollectiveId id{
+          .epoch = 1, .sequence = next[s], .stream = static_cast<uint32_t>(s + 1)};
+      cluster.engine(h).Start(job.BucketOf(h, id, {tensor}));
+      ++started;
+    }
+  }
+}
+
 }  // namespace reigen::collective

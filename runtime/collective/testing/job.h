@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -76,6 +77,11 @@ class Job {
 // Starts one bucket of all tensors on every host and runs to the end. "" if all is
 // as it should be.
 std::string RunAndCheck(Cluster& cluster, Job& job, uint64_t sequence = 1);
+
+// Starts on every host, in an order of its own among them, `buckets` buckets of each of the
+// streams 1, 2, ...: those of one stream in order, each of one tensor, as many as the job has.
+void StartInRandomOrders(Cluster& cluster, Job& job, size_t streams, uint64_t buckets,
+                         std::mt19937_64& random);
 
 }  // namespace reigen::collective
 
