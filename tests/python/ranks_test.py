@@ -34,11 +34,15 @@ class CudaTest(unittest.TestCase):
 
     LIBRARIES = os.path.dirname(built("client/cuda/testing/libcuda.so.1"))
 
-    def check_paths(self, hosts):
-        # Without kernels nothing is reduced on GPUs: the other paths are not there.
-        has_kernels = "built without nvcc" not in subprocess.run(
+    @staticmethod
+    def has_kernels():
+        return "built without nvcc" not in subprocess.run(
             [built("client/cli/reigenrun/reigenrun"), "--check-build"],
             stdout=subprocess.PIPE, text=True, check=True).stdout
+
+    def check_paths(self, hosts):
+        # Without kernels nothing is reduced on GPUs: the other paths are not there.
+        has_kernels = self.has_kernels()
         digests = set()
         for path in ("device", "host", "mirrored") if has_kernels else ("host",):
             arguments = ["--gpu-direct", "off" if path == "host" else "auto"] + hosts
@@ -47,6 +51,21 @@ class CudaTest(unittest.TestCase):
         self.assertEqual(len(digests), 1)
         if not has_kernels:
             self.skipTest("built without nvcc: CUDA tensors through host memory alone")
+
+    def check_gpus(self, hosts):
+        if not self.has_kernels():
+            self.skipTest("built without nvcc: CUDA tensors through host memory alone")
+        said = run_script(self, hosts, "cuda_gpus.py", libraries=self.LIBRARIES)
+        for rank in (0, 1):
+            text = ("[%d]<stderr>:reigen: CUDA device 1: its tensors go through host memory: "
+                    "this process used device 0 first") % rank
+            self.assertEqual(said.count(text), 1, said)
+
+    def test_trainers_with_two_gpus_each_in_other_orders_on_one_host(self):
+        self.check_gpus(ONE_HOST)
+
+    def test_trainers_with_two_gpus_each_in_other_orders_on_two_hosts(self):
+        self.check_gpus(TWO_HOSTS)
 
     def test_orders_that_differ_with_little_room_on_one_host(self):
         run_script(self, ONE_HOST, "cuda_orders.py", libraries=self.LIBRARIES)

@@ -24,11 +24,11 @@ def call(code):
     assert code == 0, code
 
 
-def begin():
-    """This thread uses device 0, as a framework's would."""
+def begin(device=0):
+    """This thread uses the device from now on, as a framework's would."""
     context = ctypes.c_void_p()
     call(cuda.cuInit(0))
-    call(cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0))
+    call(cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), device))
     call(cuda.cuCtxPushCurrent_v2(context))
 
 
