@@ -75,6 +75,7 @@ StatusOr<std::unique_ptr<Region>> Memory::RegisterDevice(const DeviceMemory& mem
   registration->read_back = memory.read_back;
   StatusCode code = StatusCode::kUnimplemented;
   std::string reasons;
+  bool taken = false;  // by one at least
   const auto refuse = [&](size_t rail, const Status& status) {
     if (code == StatusCode::kUnimplemented) code = status.code();
     reasons += (reasons.empty() ? "" : "; ") + rails_[rail].name + ": " + Message(status);
@@ -94,12 +95,19 @@ StatusOr<std::unique_ptr<Region>> Memory::RegisterDevice(const DeviceMemory& mem
     }
     if (const Status tried = try_rail(i, registration->remote_keys[i]); !tried.ok()) {
       refuse(i, tried);
+    } else {
+      taken = true;
     }
     const bool near = std::find(memory.near.begin(), memory.near.end(), rails_[i].name) !=
                       memory.near.end();
     if (near) registration->rails.near |= static_cast<uint8_t>(1u << i);
   }
-  if (!reasons.empty()) return MakeStatus(code, reasons);
+  if (!reasons.empty()) {
+    if (taken) {
+      reasons += "; the other RDMA devices take it: --rdma-devices can name these alone";
+    }
+    return MakeStatus(code, reasons);
+  }
   Rails& rails = registration->rails;
   if (rails.near == 0) rails.near = rails.registered;
   had_device_ = true;

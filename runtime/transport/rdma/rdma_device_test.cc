@@ -511,6 +511,24 @@ TEST_F(RdmaDeviceTest, RegistrationSaysWhichDeviceRefusesAndWhy) {
             StatusCode::kUnimplemented);
 }
 
+TEST_F(RdmaDeviceTest, WhereOneDeviceRefusesItIsNamedAndSoIsTheRemedy) {
+  MakeWithGpus(1, 2);
+  device("fake01").dmabuf = false;
+  const Status refused = pair_->transport(0).RegisterDevice(gpus_[0]->device()).status();
+  EXPECT_EQ(refused.code(), StatusCode::kUnimplemented);
+  const std::string text = refused.ToString();
+  EXPECT_NE(text.find("fake01: "), std::string::npos) << text;
+  EXPECT_EQ(text.find("fake00: "), std::string::npos) << text;
+  EXPECT_NE(text.find("Operation not supported; the other RDMA devices take it: --rdma-devices can "
+                      "name these alone"),
+            std::string::npos)
+      << text;
+  device("fake00").dmabuf = false;
+  EXPECT_EQ(pair_->transport(0).RegisterDevice(gpus_[0]->device()).status().ToString().find(
+                "--rdma-devices"),
+            std::string::npos);
+}
+
 // Registered, and yet not to be reached: known before anything counts on it.
 TEST_F(RdmaDeviceTest, ADeviceThatDoesNotReachTheMemoryIsAnError) {
   MakeWithGpus(/*channels=*/4, /*devices=*/2);
