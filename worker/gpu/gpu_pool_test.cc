@@ -306,6 +306,20 @@ TEST_F(GpuPoolTest, DirectScratchIsRegisteredAndEachLeadersOwn) {
   EXPECT_TRUE(network_.registered.empty());
 }
 
+TEST_F(GpuPoolTest, AScratchInUseIsNotReplaced) {
+  AddBoth();
+  ASSERT_EQ(pool_.Fits(Bucket(2)).verdict, Verdict::kFits);
+  const collective::Scratch* const used = &pool_.scratch(0);
+  DeviceArena other;
+  other.id = 3;
+  other.base = At(0x70000000);
+  other.bytes = ScratchBytes(kWindow);
+  other.kind = local::DeviceArenaKind::kScratch;
+  scratch_.Add(0, std::move(other));
+  EXPECT_EQ(&pool_.scratch(0), used);
+  EXPECT_EQ(pool_.scratch(0).TakeFromWindow(0, 64), At(0x10000000));
+}
+
 // C49: whatever the kernel says to the dma-buf, there is another way.
 TEST_F(GpuPoolTest, ARefusedRegistrationIsStaged) {
   for (int error : {EOPNOTSUPP, EINVAL, EFAULT, 0}) {

@@ -43,7 +43,10 @@ void GpuScratch::Fail(const std::string& why) {
 }
 
 void GpuScratch::Add(int local, DeviceArena arena) {
-  on_gpus_[local] = OnGpu{std::move(arena), nullptr};
+  const auto found = on_gpus_.find(local);
+  // Lanes may work in it, and links move what is there.
+  const bool in_use = found != on_gpus_.end() && found->second.scratch != nullptr;
+  if (!in_use) on_gpus_.insert_or_assign(local, OnGpu{std::move(arena), nullptr});
 }
 
 ScratchChoice GpuScratch::Choose(int local) {

@@ -48,7 +48,8 @@ class GpuScratch {
   void BeginEpoch(DeviceNetwork* network, uint64_t window_bytes);
   uint64_t bytes() const { return bytes_; }  // of a scratch on a GPU; 0: none is needed
 
-  // The GPU's own; its dma-buf is kept until it is decided.
+  // The GPU's own; its dma-buf is kept until it is decided. One that is in use stays, until
+  // Release(): then this does nothing.
   void Add(int local, DeviceArena arena);
   void Decide(const std::vector<int>& leaders);
   void OnMapped(int local, const Status& status);
