@@ -1,7 +1,6 @@
 #include "worker/serve/rdma_options.h"
 
 #include <chrono>
-#include <cstdint>
 
 #include "runtime/transport/rdma/variables.h"
 #include "worker/serve/tcp_options.h"
@@ -10,7 +9,6 @@ namespace reigen::worker {
 namespace {
 
 using transport::rdma::Lookup;
-using transport::rdma::ReadNumber;
 
 std::optional<std::string> OfTheLauncher(const launch::GuardStart& start, const std::string& name) {
   for (const std::string& item : start.environment()) {
@@ -36,15 +34,13 @@ StatusOr<transport::rdma::RdmaOptions> MakeRdmaOptions(
   options.name = start.host().name();
   options.wish.devices = {job.rdma_devices().begin(), job.rdma_devices().end()};
   if (job.has_rdma_gid_index()) options.wish.gid_index = job.rdma_gid_index();
-  REIGEN_RETURN_IF_ERROR(transport::rdma::ReadWish(lookup, &options.wish));
-  REIGEN_ASSIGN_OR_RETURN(const int level, ReadNumber(lookup, "REIGEN_RDMA_SERVICE_LEVEL", 15, 0));
-  options.service_level = static_cast<uint8_t>(level);
-  REIGEN_ASSIGN_OR_RETURN(const int traffic, ReadNumber(lookup, "REIGEN_RDMA_TRAFFIC_CLASS", 255, 0));
-  options.traffic_class = static_cast<uint8_t>(traffic);
-  const int channels = job.channels() > 0 ? static_cast<int>(job.channels()) : options.channels;
-  REIGEN_ASSIGN_OR_RETURN(options.channels, ReadNumber(lookup, "REIGEN_RDMA_QUEUES", 15, channels));
-  REIGEN_ASSIGN_OR_RETURN(const int relaxed, ReadNumber(lookup, "REIGEN_RDMA_RELAXED_ORDERING", 1, 1));
-  options.relaxed_ordering = relaxed == 1;
+  transport::rdma::Settings settings;
+  REIGEN_RETURN_IF_ERROR(transport::rdma::ReadVariables(lookup, &options.wish, &settings));
+  options.service_level = settings.service_level;
+  options.traffic_class = settings.traffic_class;
+  options.relaxed_ordering = settings.relaxed_ordering;
+  if (job.channels() > 0) options.channels = static_cast<int>(job.channels());
+  options.channels = settings.queues.value_or(options.channels);
   options.connect_deadline = Scaled(options.connect_deadline, job);
   if (job.rdma_retry_seconds() > 0) {
     options.retry_budget = std::chrono::duration_cast<Duration>(

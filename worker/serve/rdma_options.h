@@ -13,15 +13,8 @@
 namespace reigen::worker {
 
 // From the job's options, then (flags win) from variables of this host's own
-// environment, which `variable` looks up, then from the launcher's:
-//   REIGEN_RDMA_DEVICES         as --rdma-devices
-//   REIGEN_RDMA_GID_INDEX       as --rdma-gid-index
-//   REIGEN_RDMA_PKEY            partition, 0x8001 or 32769
-//   REIGEN_RDMA_MTU             path MTU, 256-4096, at most the port's
-//   REIGEN_RDMA_SERVICE_LEVEL   0-15
-//   REIGEN_RDMA_TRAFFIC_CLASS   0-255
-//   REIGEN_RDMA_QUEUES          queue pairs for data of a link, 1-15
-//   REIGEN_RDMA_RELAXED_ORDERING  0: writes into memory are never reordered
+// environment, which `variable` looks up, then from the launcher's: those of
+// transport::rdma::ReadVariables().
 // Errors: a value that is none, named with its variable.
 StatusOr<transport::rdma::RdmaOptions> MakeRdmaOptions(
     const launch::GuardStart& start,

@@ -61,7 +61,7 @@ TEST(RdmaOptionsTest, EveryVariableArrivesOrIsNamed) {
   EXPECT_EQ(options->connect_deadline, 2 * transport::rdma::RdmaOptions().connect_deadline);
   for (const char* name :
        {"REIGEN_RDMA_GID_INDEX", "REIGEN_RDMA_PKEY", "REIGEN_RDMA_QUEUES", "REIGEN_RDMA_MTU",
-        "REIGEN_RDMA_SERVICE_LEVEL", "REIGEN_RDMA_TRAFFIC_CLASS"}) {
+        "REIGEN_RDMA_SERVICE_LEVEL", "REIGEN_RDMA_TRAFFIC_CLASS", "REIGEN_RDMA_RELAXED_ORDERING"}) {
     for (const char* bad : {"", "x", "-1", "70000", "3x", "0x"}) {
       const Status status = Make({}, {{name, bad}}).status();
       EXPECT_NE(status.ToString().find(name), std::string::npos) << name << "=" << bad;

@@ -110,6 +110,12 @@ TEST_F(ReigenctlTest, DoctorFailsWhereSomethingIsBroken) {
   EXPECT_THAT(result.output, HasSubstr("PROBLEM runtime folder"));
   EXPECT_THAT(result.output, HasSubstr("remedy: make room there"));
   EXPECT_EQ(Reigenctl("doctor --hosts a:b:c").code, 2);
+  for (const std::string variable :
+       {"REIGEN_RDMA_MTU=big", "REIGEN_RDMA_QUEUES=99", "REIGEN_RDMA_TRAFFIC_CLASS=x"}) {
+    const Result wrong = Reigenctl("doctor", variable);
+    EXPECT_EQ(wrong.code, 1) << variable;
+    EXPECT_THAT(wrong.output, HasSubstr(variable.substr(0, variable.find('='))));
+  }
 }
 
 TEST_F(ReigenctlTest, HelpListsWhatWorks) {

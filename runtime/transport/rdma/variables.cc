@@ -21,9 +21,9 @@ std::vector<std::string> Split(const std::string& text) {
   return parts;
 }
 
-}  // namespace
-
-StatusOr<int> ReadNumber(const Lookup& lookup, const std::string& name, int most, int fallback) {
+// A number from `least` to `most`, also as 0x...; `fallback` if the variable is not set.
+StatusOr<int> ReadNumber(const Lookup& lookup, const std::string& name, int most, int fallback,
+                         int least = 0) {
   const std::optional<std::string> text = lookup(name);
   if (!text) return fallback;
   const bool hex = text->starts_with("0x");
@@ -31,9 +31,9 @@ StatusOr<int> ReadNumber(const Lookup& lookup, const std::string& name, int most
   const char* const end = text->data() + text->size();
   int value = -1;
   const auto parsed = std::from_chars(begin, end, value, hex ? 16 : 10);
-  if (parsed.ec != std::errc() || parsed.ptr != end || value < 0 || value > most) {
-    return InvalidArgument(name + ": \"" + *text + "\" is not a number from 0 to " +
-                           std::to_string(most));
+  if (parsed.ec != std::errc() || parsed.ptr != end || value < least || value > most) {
+    return InvalidArgument(name + ": \"" + *text + "\" is not a number from " +
+                           std::to_string(least) + " to " + std::to_string(most));
   }
   return value;
 }
@@ -52,6 +52,27 @@ Status ReadWish(const Lookup& lookup, Wish* wish) {
     wish->mtu_bytes = static_cast<uint32_t>(mtu);
   }
   return OkStatus();
+}
+
+Status ReadSettings(const Lookup& lookup, Settings* settings) {
+  REIGEN_ASSIGN_OR_RETURN(const int level, ReadNumber(lookup, "REIGEN_RDMA_SERVICE_LEVEL", 15, 0));
+  settings->service_level = static_cast<uint8_t>(level);
+  REIGEN_ASSIGN_OR_RETURN(const int traffic,
+                          ReadNumber(lookup, "REIGEN_RDMA_TRAFFIC_CLASS", 255, 0));
+  settings->traffic_class = static_cast<uint8_t>(traffic);
+  REIGEN_ASSIGN_OR_RETURN(const int queues, ReadNumber(lookup, "REIGEN_RDMA_QUEUES", 15, 0, 1));
+  if (queues > 0) settings->queues = queues;
+  REIGEN_ASSIGN_OR_RETURN(const int relaxed,
+                          ReadNumber(lookup, "REIGEN_RDMA_RELAXED_ORDERING", 1, 1));
+  settings->relaxed_ordering = relaxed == 1;
+  return OkStatus();
+}
+
+}  // namespace
+
+Status ReadVariables(const Lookup& lookup, Wish* wish, Settings* settings) {
+  REIGEN_RETURN_IF_ERROR(ReadWish(lookup, wish));
+  return ReadSettings(lookup, settings);
 }
 
 }  // namespace reigen::transport::rdma

@@ -2,6 +2,7 @@
 #ifndef REIGEN_RUNTIME_TRANSPORT_RDMA_VARIABLES_H_
 #define REIGEN_RUNTIME_TRANSPORT_RDMA_VARIABLES_H_
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -14,16 +15,27 @@ namespace reigen::transport::rdma {
 // The variable's value; none: it is not set.
 using Lookup = std::function<std::optional<std::string>(const std::string& name)>;
 
-// Fills in what `wish` does not say yet:
+// How links are run, beyond what they use.
+struct Settings {
+  uint8_t service_level = 0;
+  uint8_t traffic_class = 0;
+  std::optional<int> queues;  // none: the job's
+  bool relaxed_ordering = true;
+};
+
+// All variables. Fills in what `wish` does not say yet:
 //   REIGEN_RDMA_DEVICES     "mlx5_0,mlx5_1:2"
 //   REIGEN_RDMA_GID_INDEX
 //   REIGEN_RDMA_PKEY        partition, 0x8001 or 32769
 //   REIGEN_RDMA_MTU         path MTU, 256-4096, at most the port's
+// and `settings`:
+//   REIGEN_RDMA_SERVICE_LEVEL     0-15
+//   REIGEN_RDMA_TRAFFIC_CLASS     0-255
+//   REIGEN_RDMA_QUEUES            queue pairs for data of a link, 1-15
+//   REIGEN_RDMA_RELAXED_ORDERING  0: writes into memory are never reordered
+// Numbers also as 0x...
 // Errors: InvalidArgument: a value that is none, named with its variable.
-Status ReadWish(const Lookup& lookup, Wish* wish);
-
-// A number from 0 to `most`, also as 0x...; `fallback` if the variable is not set.
-StatusOr<int> ReadNumber(const Lookup& lookup, const std::string& name, int most, int fallback);
+Status ReadVariables(const Lookup& lookup, Wish* wish, Settings* settings);
 
 }  // namespace reigen::transport::rdma
 

@@ -67,12 +67,13 @@ StatusOr<std::vector<Place>> FindPlaces(const DoctorOptions& options) {
 HostAnswer LookHere(const DoctorOptions& options, const probe::HostFacts& facts,
                     const std::string& host) {
   Wishes wishes = options.wishes;
-  const Status read = transport::rdma::ReadWish(
+  transport::rdma::Settings settings;  // are to make sense
+  const Status read = transport::rdma::ReadVariables(
       [](const std::string& name) -> std::optional<std::string> {
         const char* const value = std::getenv(name.c_str());
         return value == nullptr ? std::nullopt : std::optional<std::string>(value);
       },
-      &wishes.rdma);
+      &wishes.rdma, &settings);
   wishes.variable_error = Message(read);
   HostAnswer answer;
   answer.report = Examine(facts, wishes);

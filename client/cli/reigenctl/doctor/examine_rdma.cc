@@ -188,6 +188,8 @@ void AddDevices(const probe::RdmaFacts& facts, const Wishes& wishes, Report* rep
   }
   if (wishes.transport == "tcp") {
     between.text += "; not used: --transport tcp";
+  } else if (!wishes.variable_error.empty()) {
+    between.text += "; not used as long as a variable makes no sense: links use TCP";
   } else if (locked.level == Level::kProblem) {
     between.text += "; not used as long as locked memory is limited: links use TCP";
   } else {
