@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "coordinator/core/text.h"
+#include "runtime/base/epoch_text.h"
 
 namespace reigen::coordinator {
 namespace {
@@ -110,7 +111,7 @@ void CoordinatorCore::BeginEpoch(Time now) {
     begun.add_hosts(static_cast<int>(host));
   }
   actions_.push_back(std::move(tell));
-  Log(false, "epoch=" + std::to_string(membership_.epoch()) + " begins: all " +
+  Log(false, "epoch=" + EpochText(membership_.epoch()) + " begins: all " +
                  std::to_string(membership_.ranks().size()) + " ranks have called init");
 }
 

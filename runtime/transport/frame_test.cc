@@ -34,6 +34,11 @@ TEST(FrameTest, EveryFieldOfEveryKindComesBack) {
   }
 }
 
+TEST(TagTest, PeopleReadItsEpochAsIncarnationAndCounter) {
+  const Tag tag = {.collective = {.epoch = MakeEpoch(1, 2), .sequence = 5, .stream = 3}, .step = 1};
+  EXPECT_EQ(ToString(tag), "epoch 1.2 stream 3 sequence 5 step 1 chunk 0 segment 0");
+}
+
 TEST(FrameTest, OnlyEagerAndDataCarryBytes) {
   EXPECT_EQ(Full(FrameKind::kEager).PayloadBytes(), 4000u);
   EXPECT_EQ(Full(FrameKind::kData).PayloadBytes(), 4000u);

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "runtime/base/epoch_text.h"
+
 namespace reigen::transport {
 
 size_t TagHash::operator()(const Tag& tag) const {
@@ -15,7 +17,7 @@ size_t TagHash::operator()(const Tag& tag) const {
 }
 
 std::string ToString(const Tag& tag) {
-  return "epoch " + std::to_string(tag.collective.epoch) + " stream " +
+  return "epoch " + EpochText(tag.collective.epoch) + " stream " +
          std::to_string(tag.collective.stream) + " sequence " +
          std::to_string(tag.collective.sequence) + " step " + std::to_string(tag.step) +
          " chunk " + std::to_string(tag.chunk) + " segment " + std::to_string(tag.segment);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/epoch_text.h"
 #include "runtime/base/number_list.h"
 
 namespace reigen::ctl {
@@ -28,10 +29,8 @@ std::string Count(uint64_t count, const std::string& thing) {
   return std::to_string(count) + " " + thing + (count == 1 ? "" : "s");
 }
 
-std::string EpochText(uint64_t epoch) {
-  if (epoch == 0) return "no epoch yet";
-  return "epoch " + std::to_string(epoch & 0xffffffff) + " of coordinator " +
-         std::to_string(epoch >> 32);
+std::string EpochOrNone(uint64_t epoch) {
+  return epoch == 0 ? "no epoch yet" : "epoch " + EpochText(epoch);
 }
 
 // Columns as wide as their longest cell, two spaces between.
@@ -115,7 +114,7 @@ std::string AwaitedText(const control::JobStatus& status) {
 }  // namespace
 
 std::string StatusText(const control::JobStatus& status) {
-  return "job " + status.job() + ": " + status.state() + "\n  " + EpochText(status.epoch()) +
+  return "job " + status.job() + ": " + status.state() + "\n  " + EpochOrNone(status.epoch()) +
          ", " + Count(status.hosts_size(), "host") + ", " + Count(status.ranks_size(), "rank") +
          ", " + Count(status.plans(), "plan") + ", " + Count(status.failures(), "failed request") +
          "\n\n" + HostTable(status) + "\n" + RankTable(status) + "\n" + AwaitedText(status);

@@ -46,7 +46,7 @@ control::JobStatus Example() {
 TEST(RenderTest, TheTextSaysWhoIsThereAndWhatIsAwaited) {
   EXPECT_EQ(StatusText(Example()),
             "job digits: running\n"
-            "  epoch 2 of coordinator 1, 2 hosts, 4 ranks, 12 plans, 1 failed request\n"
+            "  epoch 1.2, 2 hosts, 4 ranks, 12 plans, 1 failed request\n"
             "\n"
             "  host  name   ranks  worker              links            network\n"
             "  0     alpha  0,1    heard of 0.1 s ago  tcp:10.0.0.1:99  eth0 reaches the "
