@@ -43,7 +43,7 @@ StatusOr<std::unique_ptr<Transport>> MakeRdma(const launch::GuardStart& start,
   // Before any host counts on RDMA here: the limit must hold links to all hosts.
   const auto links = static_cast<size_t>(start.hosts() - 1);
   const uint64_t needed_bytes = transport::rdma::LockedBytes(start.options().scratch_bytes(),
-                                                             transport->ports(), links);
+                                                             transport->devices().size(), links);
   REIGEN_RETURN_IF_ERROR(transport::rdma::CheckLockedMemory(transport::rdma::ReadLockedMemory(),
                                                             needed_bytes));
   return std::unique_ptr<Transport>(std::move(transport));

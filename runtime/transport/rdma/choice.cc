@@ -48,7 +48,7 @@ std::pair<std::string, int> ParseDevice(const std::string& text) {
   return {text.substr(0, colon), port};
 }
 
-// A port without an address of its own is not used by links.
+// A port without an address of its own is not used by links. Its MTU comes later.
 StatusOr<RailChoice> Usable(const std::string& device, const PortInfo& port, const Wish& wish) {
   const std::string name = device + ":" + std::to_string(port.number);
   if (!port.active) {
@@ -64,9 +64,6 @@ StatusOr<RailChoice> Usable(const std::string& device, const PortInfo& port, con
   const StatusOr<uint16_t> pkey = ChoosePkey(port, wish.pkey);
   if (!pkey.ok()) return Annotate(pkey.status(), name);
   rail.pkey_index = *pkey;
-  const StatusOr<uint32_t> mtu_bytes = ChooseMtu(port, wish.mtu_bytes);
-  if (!mtu_bytes.ok()) return Annotate(mtu_bytes.status(), name);
-  rail.mtu_bytes = *mtu_bytes;
   return rail;
 }
 
@@ -118,6 +115,19 @@ StatusOr<Choice> ChooseWished(const std::vector<Candidate>& candidates, const Wi
   return choice;
 }
 
+// Of ports that are chosen: one that cannot have what was asked for is not given up for
+// another, which may be of another network.
+Status SetMtus(const Wish& wish, std::vector<RailChoice>& rails) {
+  for (RailChoice& rail : rails) {
+    const StatusOr<uint32_t> mtu_bytes = ChooseMtu(rail.port, wish.mtu_bytes);
+    if (!mtu_bytes.ok()) {
+      return Annotate(mtu_bytes.status(), rail.device + ":" + std::to_string(rail.port.number));
+    }
+    rail.mtu_bytes = *mtu_bytes;
+  }
+  return OkStatus();
+}
+
 // Keeps the rails for which `keep` holds, if there are any.
 template <typename Keep>
 bool Narrow(std::vector<RailChoice>& rails, Keep keep) {
@@ -159,6 +169,7 @@ StatusOr<Choice> ChooseRails(const std::vector<Candidate>& candidates, const Wis
     }
   }
   if (choice.rails.size() > kMaxRails) choice.rails.resize(kMaxRails);
+  REIGEN_RETURN_IF_ERROR(SetMtus(wish, choice.rails));
   return choice;
 }
 

@@ -147,6 +147,22 @@ TEST(ChoiceTest, AnMtuAskedForIsTakenOrRefusedWithBothNumbers) {
   }
 }
 
+// C45: the port of the job's network cannot have it, one of another network could.
+TEST(ChoiceTest, AnMtuAskedForIsNoReasonToTakeAPortOfAnotherNetwork) {
+  PortInfo other = RocePort({Entry(1, "10.1.0.1", kV2)});
+  other.active_mtu_bytes = 4096;
+  const std::vector<Candidate> machine = {
+      Device("mlx5_0", {RocePort({Entry(1, "10.0.0.1", kV2)})}), Device("mlx5_1", {other})};
+  Wish wish;
+  wish.networks = {"10.0.0.1"};
+  wish.mtu_bytes = 4096;
+  const Status refused = ChooseRails(machine, wish).status();
+  EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition);
+  for (const char* part : {"mlx5_0:1", "4096", "1024"}) {
+    EXPECT_NE(refused.ToString().find(part), std::string::npos) << refused.ToString();
+  }
+}
+
 TEST(ChoiceTest, ThePortOnTheJobsNetworkIsTaken) {
   const std::vector<Candidate> machine = {
       Device("mlx5_0", {RocePort({Entry(1, "10.0.0.1", kV2)})}),

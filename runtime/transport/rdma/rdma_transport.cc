@@ -132,8 +132,6 @@ std::vector<std::string> RdmaTransport::devices() const {
   return names;
 }
 
-size_t RdmaTransport::ports() const { return context_->rails.size(); }
-
 std::unique_ptr<Link> RdmaTransport::Connect(const Peer& peer) {
   return std::make_unique<RdmaLink>(context_.get(), peer);
 }

@@ -2,7 +2,6 @@
 #ifndef REIGEN_RUNTIME_TRANSPORT_RDMA_RDMA_TRANSPORT_H_
 #define REIGEN_RUNTIME_TRANSPORT_RDMA_RDMA_TRANSPORT_H_
 
-#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -65,7 +64,6 @@ class RdmaTransport : public Transport {
   StatusOr<std::unique_ptr<Region>> RegisterDevice(const DeviceMemory& memory) override;
   Status TakesDeviceMemory(const Peer&) const override { return OkStatus(); }
   std::vector<std::string> devices() const override;
-  size_t ports() const;  // of this host that its links use
   std::unique_ptr<Link> Connect(const Peer& peer) override;
   size_t EagerBytes() const override;
   int event_fd() const override;

@@ -85,8 +85,8 @@ LockedMemory ReadLockedMemory() {
   return allowed;
 }
 
-uint64_t LockedBytes(uint64_t registered_bytes, size_t ports, size_t links) {
-  return registered_bytes * ports + kLockedBytesOfALink * links;
+uint64_t LockedBytes(uint64_t registered_bytes, size_t devices, size_t links) {
+  return registered_bytes * devices + kLockedBytesOfALink * links;
 }
 
 Status CheckLockedMemory(const LockedMemory& allowed, uint64_t needed_bytes) {

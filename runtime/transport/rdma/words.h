@@ -29,9 +29,9 @@ LockedMemory ReadLockedMemory();
 // "raise it: ...", for a shell, a login, a unit and a container.
 extern const char kHowToRaiseLockedMemory[];
 
-// What a host locks: what it registers, with each port, and at most so much for each link.
+// What a host locks: what it registers, with each device, and at most so much for each link.
 inline constexpr uint64_t kLockedBytesOfALink = 600 << 10;
-uint64_t LockedBytes(uint64_t registered_bytes, size_t ports, size_t links);
+uint64_t LockedBytes(uint64_t registered_bytes, size_t devices, size_t links);
 
 // Ok, or ResourceExhausted: what the limit is, what is needed, how to raise it.
 Status CheckLockedMemory(const LockedMemory& allowed, uint64_t needed_bytes);

@@ -45,7 +45,7 @@ TEST(WordsTest, LockedMemoryIsNamedWithLimitNeedAndRemedy) {
 }
 
 // A limit that holds the registered memory and no link would be hit after the start.
-TEST(WordsTest, LinksAndEachPortCountToWhatIsNeeded) {
+TEST(WordsTest, LinksAndEachDeviceCountToWhatIsNeeded) {
   constexpr uint64_t kScratch = 64 << 20;
   EXPECT_EQ(LockedBytes(kScratch, 2, 3), 2 * kScratch + 3 * kLockedBytesOfALink);
   const Status status = CheckLockedMemory({.limit_bytes = kScratch}, LockedBytes(kScratch, 1, 1));

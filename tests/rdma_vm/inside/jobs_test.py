@@ -95,11 +95,16 @@ class Jobs(jobs.Case):
             with jobs.Job(["reigen-perf", "--min", "4KiB", "--max", largest, "--factor", factor,
                            "--iters", "1", "--warmup", "0", "--check"]) as job:
                 output = job.succeed()
+            with jobs.Job(["true"], environment={"REIGEN_RDMA_MTU": "4096"}) as job:
+                code, refused = job.wait()
         finally:
             jobs.check("ip link set rn1 mtu 9000")
         self.assertRegex(output, "anna: .*path MTU 1024 .here 4096, there 1024; the smaller counts")
         self.assertRegex(output, "bert: .*path MTU 1024 .here 1024, there 4096; the smaller counts")
         self.assertIn("wrong elements on all ranks: 0", output)
+        self.assertNotEqual(0, code)
+        self.assertRegex(refused, "RDMA was asked for, and bert has none: .*"
+                                  "a path MTU of 4096 .* 1024; ask for less")
 
     def test_loss_and_delay_do_not_change_sums(self):
         for mtu in (1500, 9000):

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -95,10 +96,16 @@ Finding OfPort(const probe::RdmaDeviceFacts& device, const rdma::PortInfo& port,
 }
 
 // Without its remedy, which it ends with.
-Finding OfLockedMemory(const probe::RdmaFacts& facts, const Wishes& wishes, size_t ports) {
+Finding OfLockedMemory(const probe::RdmaFacts& facts, const Wishes& wishes,
+                        const StatusOr<rdma::Choice>& choice, bool one_port) {
   const rdma::LockedMemory allowed{facts.locked_bytes, facts.locked_unlimited};
+  std::set<std::string> devices;
+  if (choice.ok()) {
+    for (const rdma::RailChoice& rail : choice->rails) devices.insert(rail.device);
+  }
+  const size_t counted = one_port || devices.empty() ? 1 : devices.size();
   // Of a job of two hosts; more add little.
-  const uint64_t needed_bytes = rdma::LockedBytes(wishes.registered_bytes, ports, /*links=*/1);
+  const uint64_t needed_bytes = rdma::LockedBytes(wishes.registered_bytes, counted, /*links=*/1);
   const Status status = rdma::CheckLockedMemory(allowed, needed_bytes);
   if (status.ok()) {
     return Rdma(Level::kOk, "locked memory",
@@ -163,8 +170,8 @@ void AddDevices(const probe::RdmaFacts& facts, const Wishes& wishes, Report* rep
     }
   }
   // Of several addresses a job takes one, with its port.
-  const bool all = choice.ok() && report->addresses.size() < 2;
-  const Finding locked = OfLockedMemory(facts, wishes, all ? choice->rails.size() : 1);
+  const bool one_port = report->addresses.size() > 1;
+  const Finding locked = OfLockedMemory(facts, wishes, choice, one_port);
   report->findings.push_back(locked);
 
   Finding between = Rdma(Level::kOk, "between hosts", "");

@@ -165,7 +165,7 @@ TEST(ExamineRdmaTest, TheLeastMtuOfTheChosenPortsCounts) {
               HasSubstr("a job takes those of the address that it chooses"));
 }
 
-TEST(ExamineRdmaTest, LockedMemoryIsNeededForEachPortThatAJobTakes) {
+TEST(ExamineRdmaTest, LockedMemoryIsNeededForEachDeviceThatAJobTakes) {
   for (const bool two_addresses : {true, false}) {
     probe::HostFacts facts = RdmaHost();
     facts.rdma.locked_unlimited = false;

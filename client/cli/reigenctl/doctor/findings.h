@@ -33,7 +33,7 @@ struct Wishes {
   std::string transport = "auto";         // --transport
   transport::rdma::Wish rdma;             // --rdma-devices, REIGEN_RDMA_MTU; no networks
   std::string variable_error;             // a REIGEN_RDMA_* that makes no sense
-  uint64_t registered_bytes = 0;          // memory that RDMA has to lock, with each port
+  uint64_t registered_bytes = 0;          // memory that RDMA has to lock, with each device
 };
 
 // A GPU and an RDMA device: how tensors could go from one to the other.
