@@ -3,6 +3,7 @@ import os
 
 import jobs
 
+PYTHON = "/usr/bin/python3"  # has torch, and all users may run it
 SCRATCH_KIB = 64 << 10  # what a worker registers before there are links
 
 if jobs.LONG:
@@ -10,13 +11,13 @@ if jobs.LONG:
         def test_digits_are_learnt_with_torch_over_rdma(self):
             """Importing torch takes over 20 s under emulation."""
             example = os.path.join(jobs.PROGRAMS, "digits_torch.py")
-            with jobs.Job(["python3", example, "--epochs", "5"]) as job:
+            with jobs.Job([PYTHON, example, "--epochs", "5"]) as job:
                 output = job.succeed(1200)
             self.assertIn("link over rdma", output)
             self.assertRegex(output, "parameters of all 2 ranks are identical")
 
         def test_c48_trainers_fork_for_fifty_rounds_and_torch_loads_with_workers(self):
-            with jobs.Job(["python3", os.path.join(jobs.PROGRAMS, "forks.py"), "50"]) as job:
+            with jobs.Job([PYTHON, os.path.join(jobs.PROGRAMS, "forks.py"), "50"]) as job:
                 output = job.succeed(1200)
             self.assertIn("link over rdma", output)
             self.assertEqual(2, output.count("<stdout>:ok"), output[-2000:])
