@@ -100,6 +100,16 @@ class GpuCheckTest(unittest.TestCase):
         self.assertEqual({what for _, what, _ in table.rows}, {"digits_torch.py on the GPU"})
         return [(result, value) for result, _, value in table.rows]
 
+    def test_the_sources_of_what_checks_the_kernels_are_all_that_gxx_needs(self):
+        # In one file, which takes seconds; --long builds them as gpu_check does.
+        with tempfile.TemporaryDirectory() as folder:
+            with open(folder + "/all.cc", "w") as out:
+                out.writelines('#include "%s"\n' % source for source in load_script().SOURCES)
+            done = subprocess.run(["g++", "-std=c++20", "-I", TREE, "-o", folder + "/kernel_check",
+                                   folder + "/all.cc", "-ldl", "-pthread"], text=True, check=False,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=480)
+            self.assertEqual(done.returncode, 0, done.stdout[-4000:])
+
     if os.environ.get("REIGEN_TEST_LONG"):
         def test_the_kernels_with_nvcc_and_gxx_alone(self):
             if not shutil.which("nvcc", path="/usr/local/cuda/bin:" + os.environ.get("PATH", "")):
