@@ -12,7 +12,8 @@ namespace reigen::ctl {
 Report Examine(const probe::HostFacts& facts, const Wishes& wishes);
 
 // Its parts; each adds findings of its area to the report. Network comes before RDMA,
-// which prefers devices on the chosen networks.
+// which prefers devices on the chosen networks, and that before GPUs, whose tensors go by
+// the devices that links use.
 void ExamineSystem(const probe::SystemFacts& facts, Report* report);
 void ExamineNetwork(const probe::NetworkFacts& facts, const Wishes& wishes, Report* report);
 void ExamineRdma(const probe::RdmaFacts& facts, const Wishes& wishes, Report* report);

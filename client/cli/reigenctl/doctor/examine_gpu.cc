@@ -81,7 +81,7 @@ const PciDevice* Find(const std::vector<PciDevice>& devices, const std::string& 
   return nullptr;
 }
 
-// `devices`: how many RDMA devices there are; a job may use them all.
+// `devices`: how many RDMA devices links use.
 GpuPath PathOf(const GpuFacts& gpu, const RdmaDeviceFacts& nic, size_t devices,
                const std::vector<PciDevice>& pci) {
   GpuPath path;
@@ -110,9 +110,40 @@ bool Better(const GpuPath& a, const GpuPath& b) {
   return std::pair(a.verdict.mode, a.distance) < std::pair(b.verdict.mode, b.distance);
 }
 
+// What a job does, as its workers decide it: the nearest of the links' devices that can is
+// taken, if all of them register the GPU's memory. `all`: of every device of the host.
+GpuPath OfJob(const GpuFacts& gpu, const probe::HostFacts& facts, const std::vector<GpuPath>& all,
+              const std::vector<std::string>& used) {
+  std::vector<GpuPath> paths;
+  const RdmaDeviceFacts* refuses = nullptr;
+  for (RdmaDeviceFacts nic : facts.rdma.devices) {
+    if (std::find(used.begin(), used.end(), nic.name) == used.end()) continue;
+    nic.registers_dmabuf = true;  // asked of all of them below
+    paths.push_back(PathOf(gpu, nic, used.size(), facts.pci));
+  }
+  for (const RdmaDeviceFacts& nic : facts.rdma.devices) {
+    const bool in_use = std::find(used.begin(), used.end(), nic.name) != used.end();
+    if (in_use && !nic.registers_dmabuf && refuses == nullptr) refuses = &nic;
+  }
+  GpuPath path = *std::min_element(paths.begin(), paths.end(), Better);
+  if (path.verdict.mode == gpudirect::Mode::kDirect && refuses != nullptr) {
+    path.verdict = {gpudirect::Mode::kStaged,
+                    "the links use " + refuses->name + ", which registers no dma-buf",
+                    gpudirect::kHowToRegisterDmabuf};
+  }
+  const auto other = std::min_element(all.begin(), all.end(), Better);
+  if (path.verdict.mode != gpudirect::Mode::kDirect &&
+      other->verdict.mode == gpudirect::Mode::kDirect) {
+    path.verdict.remedy = "`--rdma-devices " + other->rdma_device +
+                          "` (" + ToString(other->distance) +
+                          ") has links use it alone";
+  }
+  return path;
+}
+
 Finding OfPath(const GpuPath& path) {
   const bool direct = path.verdict.mode == gpudirect::Mode::kDirect;
-  std::string text = "nearest RDMA device " + path.rdma_device + " (" + ToString(path.distance) +
+  std::string text = "nearest RDMA device of the links " + path.rdma_device + " (" + ToString(path.distance) +
                      "): GPUDirect RDMA is " + (direct ? "possible" : "not possible");
   if (!path.verdict.reason.empty()) text += (direct ? ", " : ": ") + path.verdict.reason;
   if (direct) {
@@ -138,12 +169,15 @@ void ExamineGpus(const probe::HostFacts& facts, Report* report) {
   for (const GpuFacts& gpu : cuda.gpus) {
     report->findings.push_back(OfGpu(gpu, cuda.gpus.size()));
     std::vector<GpuPath> paths;
+    const std::vector<std::string>& used = report->rdma_devices;
     for (const RdmaDeviceFacts& nic : facts.rdma.devices) {
-      paths.push_back(PathOf(gpu, nic, facts.rdma.devices.size(), facts.pci));
+      paths.push_back(PathOf(gpu, nic, used.size(), facts.pci));
     }
     if (paths.empty()) continue;
-    const auto best = std::min_element(paths.begin(), paths.end(), Better);
-    report->findings.push_back(OfPath(*best));
+    report->findings.push_back(
+        used.empty() ? Gpu(Level::kNote, "GPU " + std::to_string(gpu.ordinal),
+                           "GPUDirect RDMA is not possible: links use TCP")
+                     : OfPath(OfJob(gpu, facts, paths, used)));
     report->gpu_paths.insert(report->gpu_paths.end(), paths.begin(), paths.end());
   }
   if (!facts.pci_error.empty()) {

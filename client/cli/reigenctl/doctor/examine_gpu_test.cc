@@ -11,6 +11,7 @@ namespace {
 
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 struct Case {
   const char* name;
@@ -25,11 +26,22 @@ const Case kCases[] = {
     {"driver", [](auto&) {}, "driver", Level::kOk, "CUDA 12.4, NVRM version: 550.54", ""},
     {"use", [](auto&) {}, "driver", Level::kOk, "tensors are reduced on the GPUs", ""},
     {"best path", [](auto&) {}, "GPU 0", Level::kOk,
-     "nearest RDMA device mlx5_0 (same PCIe switch): GPUDirect RDMA is possible", ""},
+     "nearest RDMA device of the links mlx5_0 (same PCIe switch): GPUDirect RDMA is possible", ""},
     {"Hopper", [](auto&) {}, "GPU 0", Level::kOk,
      "is read back: with relaxed ordering a device may read before its own", ""},
-    {"Hopper, two devices", [](auto& f) { f.rdma.devices.push_back(f.rdma.devices[0]); }, "GPU 0",
+    {"Hopper, two devices",
+     [](auto& f) { f.rdma.devices.push_back(GoodDevice("mlx5_1", "10.0.0.1")); }, "GPU 0",
      Level::kOk, "is read back: another RDMA device's reads", ""},
+    {"two devices, the other takes no dma-buf", [](auto& f) {
+       f.rdma.devices.push_back(GoodDevice("mlx5_1", "10.0.0.1"));
+       f.rdma.devices[1].registers_dmabuf = false;
+     },
+     "GPU 0", Level::kNote, "not possible: the links use mlx5_1, which registers no dma-buf",
+     "`--rdma-devices"},
+    {"port down", [](auto& f) { f.rdma.devices[0].info.ports[0].active = false; }, "GPU 0",
+     Level::kNote, "not possible: links use TCP", ""},
+    {"cannot be opened", [](auto& f) { f.rdma.devices[0].open_error = "EIO"; }, "GPU 0",
+     Level::kNote, "not possible: links use TCP", ""},
     {"Ampere", [](auto& f) { f.cuda.gpus[0].capability_major = 8; }, "GPU 0", Level::kOk,
      "is read back: a GPU below", ""},
     {"Ampere in order", [](auto& f) {
@@ -56,7 +68,7 @@ const Case kCases[] = {
     {"no dma-buf", [](auto& f) { f.cuda.gpus[0].exports_dmabuf = false; }, "GPU 0", Level::kNote,
      "driver exports no dma-buf", "open kernel modules"},
     {"old NIC", [](auto& f) { f.rdma.devices[0].registers_dmabuf = false; }, "GPU 0",
-     Level::kNote, "registers no dma-buf", "rdma-core 34"},
+     Level::kNote, "the links use mlx5_0, which registers no dma-buf", "rdma-core 34"},
     {"no place", [](auto& f) { f.pci.clear(); }, "GPU 0", Level::kNote, "not known how far",
      "virtual machine"},
     {"hwloc", [](auto& f) { f.pci_error = "hwloc: no memory"; }, "PCIe", Level::kNote,
@@ -108,15 +120,50 @@ TEST(ExamineGpuTest, WithoutRdmaThereIsNoPathToSpeakOf) {
   EXPECT_THAT(report.gpu_paths, IsEmpty());
 }
 
-TEST(ExamineGpuTest, TheNearestDeviceIsTakenAndAllAreListed) {
+TEST(ExamineGpuTest, WithoutLinksOverRdmaNoneIsPossible) {
+  Wishes wishes = PlainWishes();
+  wishes.transport = "tcp";
+  const Report report = Examine(GpuHost(), wishes);
+  for (const Finding& finding : report.findings) {
+    EXPECT_THAT(finding.text, Not(HasSubstr("GPUDirect RDMA is possible")));
+  }
+  EXPECT_EQ(report.gpu_paths.size(), 1u) << "what could be";
+}
+
+// A job takes the ports of its network, or those that it is told to.
+TEST(ExamineGpuTest, ANearerDeviceThatLinksDoNotUseIsTheRemedy) {
   probe::HostFacts facts = GpuHost();
   facts.rdma.devices.push_back(GoodDevice("mlx5_9", "10.1.0.1"));
   facts.rdma.devices[0].bus_id = "0000:86:00.0";
   facts.pci.push_back({.place = {"0000:86:00.0", {"pci0000:80", "0000:80:00.0"}, 1},
                        .iommu_group = "",
                        .iommu_group_type = ""});
+  const auto found = [&](const std::vector<std::string>& devices) {
+    Wishes wishes = PlainWishes();
+    wishes.rdma.devices = devices;
+    for (const Finding& finding : Examine(facts, wishes).findings) {
+      if (finding.subject == "GPU 0" && finding.text.find("of the links") != std::string::npos) {
+        return finding;
+      }
+    }
+    return Finding();
+  };
+  Finding far = found({});
+  EXPECT_THAT(far.text, HasSubstr("links mlx5_0 (across NUMA nodes): GPUDirect RDMA is not"));
+  EXPECT_THAT(far.remedy, HasSubstr("`--rdma-devices mlx5_9`"));
+  EXPECT_THAT(found({"mlx5_9"}).text, HasSubstr("of the links mlx5_9 (same PCIe switch)"));
+  EXPECT_THAT(found({"mlx5_0", "mlx5_9"}).text, HasSubstr("of the links mlx5_9 (same PCIe switch)"));
+}
+
+TEST(ExamineGpuTest, TheNearestDeviceIsTakenAndAllAreListed) {
+  probe::HostFacts facts = GpuHost();
+  facts.rdma.devices.push_back(GoodDevice("mlx5_9", "10.0.0.1"));
+  facts.rdma.devices[0].bus_id = "0000:86:00.0";
+  facts.pci.push_back({.place = {"0000:86:00.0", {"pci0000:80", "0000:80:00.0"}, 1},
+                       .iommu_group = "",
+                       .iommu_group_type = ""});
   const Report report = Examine(facts, PlainWishes());
-  EXPECT_THAT(FindFinding(report, "gpu", "GPU 0")->text, HasSubstr("nearest RDMA device mlx5_9"));
+  EXPECT_THAT(FindFinding(report, "gpu", "GPU 0")->text, HasSubstr("device of the links mlx5_9"));
   ASSERT_EQ(report.gpu_paths.size(), 2u);
   EXPECT_EQ(report.gpu_paths[0].distance, gpudirect::Distance::kAcrossNodes);
 }

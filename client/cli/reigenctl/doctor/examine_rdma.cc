@@ -201,6 +201,12 @@ void AddDevices(const probe::RdmaFacts& facts, const Wishes& wishes, Report* rep
     between.text += "; not used as long as locked memory is limited: links use TCP";
   } else {
     report->transport = "rdma";
+    for (const rdma::RailChoice& rail : choice->rails) {
+      auto& devices = report->rdma_devices;
+      if (std::find(devices.begin(), devices.end(), rail.device) == devices.end()) {
+        devices.push_back(rail.device);
+      }
+    }
   }
   report->findings.push_back(between);
 }

@@ -53,6 +53,7 @@ struct Report {
   std::string transport;               // "rdma" or "tcp"; empty: not known
   std::vector<std::string> addresses;  // candidates, in order
   std::vector<std::string> rdma_ports;
+  std::vector<std::string> rdma_devices;  // of those ports, if links use them
   uint32_t rdma_mtu_bytes = 0;  // the least of those ports
   std::vector<GpuPath> gpu_paths;
 };
