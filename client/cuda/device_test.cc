@@ -141,6 +141,12 @@ TEST_F(DeviceTest, AReductionRunsOnTheDeviceBetweenTheCallersWork) {
   }
 }
 
+// What is waited for goes before the caller's kernels; see Device::Start for the two.
+TEST_F(DeviceTest, StreamsHaveTheHighestPriorityAndThatOfFetchesTheNext) {
+  EXPECT_EQ(driver_.streams(-5), 2);
+  EXPECT_EQ(driver_.streams(-4), 1);
+}
+
 TEST_F(DeviceTest, TheModeAndWhyNoBetterOneIsReportedOnce) {
   ASSERT_EQ(reports_.size(), 1u);
   EXPECT_NE(reports_[0].find("CUDA device 0: "), std::string::npos);

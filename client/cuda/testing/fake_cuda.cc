@@ -92,10 +92,11 @@ FAKE_CUDA cuCtxGetStreamPriorityRange(int* least, int* greatest) {
   return Run("cuCtxGetStreamPriorityRange", true, [](Machine&) { return 0; });
 }
 
-FAKE_CUDA cuStreamCreateWithPriority(void** stream, unsigned, int) {
+FAKE_CUDA cuStreamCreateWithPriority(void** stream, unsigned, int priority) {
   return Run("cuStreamCreateWithPriority", true, [=](Machine& machine) {
     auto fresh = std::make_unique<Stream>();
     fresh->device = contexts.back();
+    fresh->priority = priority;
     *stream = fresh.get();
     machine.streams()[*stream] = std::move(fresh);
     return 0;
@@ -243,6 +244,16 @@ FAKE_CUDA reigen_fake_cuda_capture_stream(void* stream, int captures) {
   const std::lock_guard lock(Machine::Get().mutex());
   Machine::Get().StreamOf(stream)->captures = captures != 0;
   return 0;
+}
+
+// How many streams have that priority.
+FAKE_CUDA reigen_fake_cuda_streams(int priority) {
+  const std::lock_guard lock(Machine::Get().mutex());
+  int count = 0;
+  for (const auto& [handle, stream] : Machine::Get().streams()) {
+    if (stream->priority == priority) ++count;
+  }
+  return count;
 }
 
 FAKE_CUDA reigen_fake_cuda_calls(const char* symbol) {

@@ -94,6 +94,10 @@ int FakeDriver::calls(const char* symbol) {
   return Find<int (*)(const char*)>(library_, "reigen_fake_cuda_calls")(symbol);
 }
 
+int FakeDriver::streams(int priority) {
+  return Find<int (*)(int)>(library_, "reigen_fake_cuda_streams")(priority);
+}
+
 int FakeDriver::registered() {
   return Find<int (*)()>(library_, "reigen_fake_cuda_registered")();
 }

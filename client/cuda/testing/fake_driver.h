@@ -38,6 +38,7 @@ class FakeDriver {
   // The stream itself captures.
   void Capture(CuStream stream, bool captures);
   int calls(const char* symbol);
+  int streams(int priority);  // that are there; priorities are 0 to -5
   int registered();
 
  private:

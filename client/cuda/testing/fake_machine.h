@@ -32,6 +32,7 @@ struct Stream {
   };
 
   int device = 0;
+  int priority = 0;
   std::vector<Work> work;
   size_t done = 0;
   bool hangs = false;
