@@ -2,30 +2,46 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
+#include <map>
+#include <string>
 #include <utility>
 
 #include "coordinator/core/text.h"
 #include "coordinator/limits.h"
+#include "runtime/base/rdma_kind.h"
 
 namespace reigen::coordinator {
 namespace {
 
-bool HasRdma(const HostMember& host) {
+RdmaEnd RdmaOf(const HostMember& host) {
+  const auto& addresses = host.attached.link_addresses();
+  return {host.config.name, RdmaKindsIn({addresses.begin(), addresses.end()})};
+}
+
+bool HasRdma(const HostMember& host) { return !RdmaOf(host).kinds.empty(); }
+
+bool HasTcp(const HostMember& host) {
   const auto& addresses = host.attached.link_addresses();
   return std::any_of(addresses.begin(), addresses.end(),
-                     [](const std::string& address) { return address.starts_with("rdma:"); });
+                     [](const std::string& address) { return address.starts_with("tcp:"); });
 }
 
 std::string End(const HostMember& host) {
   return RankText(host.config.ranks) + " (" + host.config.name + ")";
 }
 
-bool OverRdma(const HostMember& a, const HostMember& b) { return HasRdma(a) && HasRdma(b); }
+bool OverRdma(const HostMember& a, const HostMember& b) {
+  return WhyNotRdma(RdmaOf(a), RdmaOf(b)).empty();
+}
 
 std::string Line(const HostMember& a, const HostMember& b) {
   std::string line = End(a) + " - " + End(b) + ": ";
-  if (OverRdma(a, b)) return line + "rdma";
-  line += "tcp";
+  const std::string why_not = WhyNotRdma(RdmaOf(a), RdmaOf(b));
+  if (why_not.empty()) return line + "rdma";
+  line += HasTcp(a) && HasTcp(b) ? "tcp" : "none";
+  // An end that has none says why itself.
+  if (HasRdma(a) && HasRdma(b)) line += "; " + why_not;
   for (const HostMember* host : {&a, &b}) {
     const std::string& reason = host->attached.transport_reason();
     if (!reason.empty()) line += "; " + host->config.name + ": " + Shortened(reason, kMaxReasonBytes);
@@ -35,9 +51,34 @@ std::string Line(const HostMember& a, const HostMember& b) {
 
 using Pair = std::pair<size_t, size_t>;
 
-// At most kMaxLinkLines, in order; where there are more: each host without RDMA once, then
-// the others that go over TCP.
-std::vector<Pair> Shown(const std::vector<HostMember>& hosts) {
+// Hosts by what they speak over RDMA: of that there are few kinds. Of two groups all hosts
+// can talk to each other, or none.
+struct Groups {
+  explicit Groups(const std::vector<HostMember>& hosts) {
+    std::map<std::vector<std::string>, std::vector<size_t>> by_kinds;
+    for (size_t host = 0; host < hosts.size(); ++host) {
+      by_kinds[RdmaOf(hosts[host]).kinds].push_back(host);
+    }
+    by_kinds.erase(std::vector<std::string>());
+    for (auto a = by_kinds.begin(); a != by_kinds.end(); ++a) {
+      pairs_over_rdma += a->second.size() * (a->second.size() - 1) / 2;
+      for (auto b = std::next(a); b != by_kinds.end(); ++b) {
+        if (WhyNotRdma({"", a->first}, {"", b->first}).empty()) {
+          pairs_over_rdma += a->second.size() * b->second.size();
+        } else {
+          differ.emplace_back(a->second.front(), b->second.front());
+        }
+      }
+    }
+  }
+
+  size_t pairs_over_rdma = 0;
+  std::vector<Pair> differ;  // one of each two groups that have RDMA and cannot talk
+};
+
+// At most kMaxLinkLines, in order; where there are more: each host without RDMA once, one
+// pair of each two groups that cannot talk, then the others of hosts that have none.
+std::vector<Pair> Shown(const std::vector<HostMember>& hosts, const Groups& groups) {
   std::vector<Pair> shown;
   const auto full = [&] { return shown.size() == kMaxLinkLines; };
   const auto add = [&](size_t a, size_t b) {
@@ -50,6 +91,7 @@ std::vector<Pair> Shown(const std::vector<HostMember>& hosts) {
     for (size_t host = 0; host < n && !full(); ++host) {
       if (!HasRdma(hosts[host])) add(host, host == 0 ? 1 : 0);
     }
+    for (const auto& [a, b] : groups.differ) add(a, b);
     for (size_t host = 0; host < n && !full(); ++host) {
       for (size_t peer = 0; peer < n && !full() && !HasRdma(hosts[host]); ++peer) add(host, peer);
     }
@@ -64,16 +106,17 @@ std::vector<Pair> Shown(const std::vector<HostMember>& hosts) {
 
 LinkTable DescribeLinks(const std::vector<HostMember>& hosts) {
   LinkTable table;
-  table.warning = std::any_of(hosts.begin(), hosts.end(), [](const HostMember& host) {
-    return !host.attached.transport_reason().empty();
-  });
-  table.text = table.warning ? "links go over TCP, not RDMA, where one of their ends has none "
-                               "(--transport tcp asks for that):"
+  const Groups groups(hosts);
+  table.warning = !groups.differ.empty() ||
+                  std::any_of(hosts.begin(), hosts.end(), [](const HostMember& host) {
+                    return !host.attached.transport_reason().empty();
+                  });
+  table.text = table.warning ? "links go over TCP, not RDMA, where one of their ends has none or "
+                               "they do not speak the same (--transport tcp asks for that):"
                              : "links:";
-  const auto able = static_cast<size_t>(std::count_if(hosts.begin(), hosts.end(), HasRdma));
   const size_t pairs = hosts.size() * (hosts.size() - 1) / 2;
-  size_t tcp = pairs - able * (able - 1) / 2;
-  const std::vector<Pair> shown = Shown(hosts);
+  size_t tcp = pairs - groups.pairs_over_rdma;
+  const std::vector<Pair> shown = Shown(hosts, groups);
   for (const auto& [a, b] : shown) {
     table.text += "\n    " + Line(hosts[a], hosts[b]);
     if (!OverRdma(hosts[a], hosts[b])) --tcp;

@@ -15,6 +15,7 @@ HostMember Host(const std::string& name, const std::vector<int>& ranks, bool rdm
   host.config = {name, ranks};
   host.attached.add_link_addresses("tcp:10.0.0.1:1");
   if (rdma) host.attached.add_link_addresses("rdma:10.0.0.1:2");
+  if (rdma) host.attached.add_link_addresses("rdma-kind:InfiniBand");
   host.attached.set_transport_reason(reason);
   return host;
 }
@@ -26,8 +27,8 @@ TEST(LinkTableTest, EachPairOfHostsHasItsTransportAndTheReason) {
                      Host("carl", {3}, true)});
   EXPECT_TRUE(table.warning);
   EXPECT_EQ(table.text,
-            "links go over TCP, not RDMA, where one of their ends has none (--transport tcp asks "
-            "for that):\n"
+            "links go over TCP, not RDMA, where one of their ends has none or they do not speak the "
+            "same (--transport tcp asks for that):\n"
             "    ranks 0,1 (anna) - rank 2 (bert): tcp; bert: uverbs0: cannot open\n"
             "    ranks 0,1 (anna) - rank 3 (carl): rdma\n"
             "    rank 2 (bert) - rank 3 (carl): tcp; bert: uverbs0: cannot open");
@@ -40,6 +41,40 @@ TEST(LinkTableTest, WhatWasAskedForIsNoWarning) {
     EXPECT_EQ(table.text, std::string("links:\n    rank 0 (anna) - rank 1 (bert): ") +
                               (rdma ? "rdma" : "tcp"));
   }
+}
+
+// Both have RDMA, and it is not the same network.
+TEST(LinkTableTest, PortsOfDifferentKindsMakeALinkTcpOrNone) {
+  HostMember bert = Host("bert", {1}, true);
+  bert.attached.set_link_addresses(2, "rdma-kind:RoCE v2 over IPv4");
+  std::vector<HostMember> hosts = {Host("anna", {0}, true), bert, Host("carl", {2}, true)};
+  for (const bool tcp : {true, false}) {
+    if (!tcp) {  // --transport rdma
+      for (HostMember& host : hosts) host.attached.mutable_link_addresses()->DeleteSubrange(0, 1);
+    }
+    const LinkTable table = DescribeLinks(hosts);
+    EXPECT_TRUE(table.warning);
+    const std::string line = std::string("rank 0 (anna) - rank 1 (bert): ") +
+                             (tcp ? "tcp" : "none") +
+                             "; anna speaks InfiniBand, bert RoCE v2 over IPv4 (--rdma-devices";
+    EXPECT_NE(table.text.find(line), std::string::npos) << table.text;
+    EXPECT_NE(table.text.find("rank 0 (anna) - rank 2 (carl): rdma"), std::string::npos);
+  }
+}
+
+TEST(LinkTableTest, ALongTableShowsThatPortsDiffer) {
+  std::vector<HostMember> hosts(kMaxHosts, Host("h", {0}, true));
+  for (const size_t i : {1, 2}) {
+    hosts[kMaxHosts - i] = Host("z" + std::to_string(i), {9}, true);
+    hosts[kMaxHosts - i].attached.set_link_addresses(2, "rdma-kind:RoCE v2 over IPv4");
+  }
+  const std::string text = DescribeLinks(hosts).text;
+  EXPECT_NE(text.find("):\n    rank 0 (h) - rank 9 (z2): tcp; h speaks InfiniBand, z2 RoCE v2"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find(std::to_string(2 * (kMaxHosts - 2) - 1) + " of them over tcp"),
+            std::string::npos)
+      << text;
 }
 
 TEST(LinkTableTest, ALongTableIsCutAndCounted) {

@@ -1,6 +1,9 @@
 #include "runtime/transport/rdma/path.h"
 
 #include <algorithm>
+#include <map>
+
+#include "runtime/base/rdma_kind.h"
 
 namespace reigen::transport::rdma {
 namespace {
@@ -9,44 +12,58 @@ namespace {
 constexpr uint8_t kMinExponent = 1;
 constexpr uint8_t kMaxExponent = 31;
 
-std::string Kind(const RailAddress& rail) {
+using ByKind = std::map<std::string, std::vector<int>>;  // indexes of rails
+
+ByKind Sorted(const std::vector<RailAddress>& rails) {
+  ByKind by_kind;
+  for (size_t i = 0; i < rails.size(); ++i) {
+    by_kind[KindOf(rails[i])].push_back(static_cast<int>(i));
+  }
+  return by_kind;
+}
+
+// "here a0 and a1 speak ..."
+std::string Named(const std::vector<RailAddress>& rails, const ByKind& by_kind,
+                  const std::string& where) {
+  std::string text;
+  for (const auto& [kind, indexes] : by_kind) {
+    std::string names;
+    for (const int i : indexes) {
+      names += (names.empty() ? "" : " and ") + rails[static_cast<size_t>(i)].device;
+    }
+    text += (text.empty() ? "" : ", ") + names + " speaks " + kind;
+  }
+  return where + " " + (text.empty() ? "has none" : text);
+}
+
+}  // namespace
+
+std::string KindOf(const RailAddress& rail) {
   if (rail.layer == LinkLayer::kInfiniBand) return "InfiniBand";
   return std::string(rail.gid_type == GidType::kRoceV2 ? "RoCE v2" : "RoCE v1") + " over " +
          (IsIpv4(rail.gid) ? "IPv4" : "IPv6");
 }
 
-}  // namespace
-
 std::string EndName(const std::string& host, const RailAddress& rail) {
   return host + " (" + rail.device + ":" + std::to_string(rail.port) + " " + ToString(rail.gid) + ")";
 }
 
-std::string WhyNot(const RailAddress& a, const RailAddress& b) {
-  if (Kind(a) == Kind(b)) return "";
-  return a.device + " here speaks " + Kind(a) + ", " + b.device + " there " + Kind(b);
-}
-
 StatusOr<std::vector<RailPair>> PairRails(const std::vector<RailAddress>& local,
                                           const std::vector<RailAddress>& remote) {
+  const ByKind here = Sorted(local);
+  const ByKind there = Sorted(remote);
   std::vector<RailPair> pairs;
-  std::string why_not;
-  if (!local.empty() && !remote.empty()) {
-    for (size_t i = 0; i < std::max(local.size(), remote.size()); ++i) {
-      const size_t here = i % local.size();
-      const size_t there = i % remote.size();
-      const std::string reason = WhyNot(local[here], remote[there]);
-      if (reason.empty()) {
-        pairs.push_back({static_cast<int>(here), static_cast<int>(there)});
-      } else {
-        why_not += (why_not.empty() ? "" : "; ") + reason;
-      }
+  for (const auto& [kind, ours] : here) {
+    const auto at = there.find(kind);
+    if (at == there.end()) continue;
+    const std::vector<int>& theirs = at->second;
+    for (size_t i = 0; i < std::max(ours.size(), theirs.size()); ++i) {
+      pairs.push_back({ours[i % ours.size()], theirs[i % theirs.size()]});
     }
   }
-  if (pairs.empty()) {
-    return FailedPrecondition("no two RDMA ports can talk: " +
-                              (why_not.empty() ? "one end has none" : why_not));
-  }
-  return pairs;
+  if (!pairs.empty()) return pairs;
+  return FailedPrecondition("no two RDMA ports can talk: " + Named(local, here, "here") +
+                            "; " + Named(remote, there, "there") + " (" + kRdmaKindRemedy + ")");
 }
 
 uint32_t ChooseWays(std::span<const RailPair> ways, const Rails& source, const Rails& target) {

@@ -39,8 +39,12 @@ struct RailPair {
   bool operator==(const RailPair&) const = default;
 };
 
-// Rail i here with rail i there; the side with fewer begins again. Both ends find
-// the same pairs. FailedPrecondition if no two can talk; it names them.
+// "InfiniBand", "RoCE v2 over IPv4". Ports talk to those of their own kind.
+std::string KindOf(const RailAddress& rail);
+
+// Of each kind that both ends have, the first here with the first there and so on; the
+// side with fewer begins again. Both ends find the same pairs in the same order.
+// FailedPrecondition if no two can talk; it says what each end has, and what to do.
 StatusOr<std::vector<RailPair>> PairRails(const std::vector<RailAddress>& local,
                                           const std::vector<RailAddress>& remote);
 
@@ -50,9 +54,6 @@ uint32_t ChooseWays(std::span<const RailPair> ways, const Rails& source, const R
 
 // Whether ChooseWays() finds any of the first kind.
 bool NearAtBothEnds(std::span<const RailPair> ways, const Rails& source, const Rails& target);
-
-// "" or why two ports cannot talk.
-std::string WhyNot(const RailAddress& a, const RailAddress& b);
 
 // Whether packets are routed by GID: always on Ethernet, on InfiniBand between
 // subnets (GIDs with different prefixes).

@@ -30,6 +30,22 @@ TEST(PathTest, PortsArePairedInOrderAndTheShorterListBeginsAgain) {
   EXPECT_EQ(*PairRails(three, two), Swapped(*pairs)) << "the other end sees the same";
 }
 
+// The order of the devices differs between hosts.
+TEST(PathTest, PortsArePairedWithThoseOfTheirKind) {
+  RailAddress a_infiniband = Roce("a1", "fe80::1");
+  a_infiniband.layer = LinkLayer::kInfiniBand;
+  RailAddress b_infiniband = a_infiniband;
+  b_infiniband.device = "b0";
+  const std::vector<RailAddress> here = {Roce("a0", "10.0.0.1"), a_infiniband,
+                                         Roce("a2", "10.1.0.1")};
+  const std::vector<RailAddress> there = {b_infiniband, Roce("b1", "10.0.0.2"),
+                                          Roce("b2", "fd00::2"), Roce("b3", "10.1.0.2")};
+  const auto pairs = PairRails(here, there);
+  ASSERT_TRUE(pairs.ok());
+  EXPECT_EQ(*pairs, (std::vector<RailPair>{{1, 0}, {0, 1}, {2, 3}}));
+  EXPECT_EQ(*PairRails(there, here), Swapped(*pairs)) << "the other end sees the same";
+}
+
 TEST(PathTest, PortsThatCannotTalkAreNotPaired) {
   const std::vector<RailAddress> here = {Roce("a0", "10.0.0.1")};
   const std::vector<RailAddress> there = {Roce("b0", "fd00::2"), Roce("b1", "10.0.0.2")};
@@ -42,6 +58,7 @@ TEST(PathTest, PortsThatCannotTalkAreNotPaired) {
   EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
   EXPECT_NE(status.ToString().find("InfiniBand"), std::string::npos) << status.ToString();
   EXPECT_NE(status.ToString().find("RoCE v1"), std::string::npos) << status.ToString();
+  EXPECT_NE(status.ToString().find("--rdma-gid-index"), std::string::npos) << status.ToString();
   EXPECT_FALSE(PairRails(here, {}).ok());
 }
 

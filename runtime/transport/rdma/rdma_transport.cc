@@ -5,8 +5,10 @@
 
 #include "runtime/base/check.h"
 #include "runtime/base/log.h"
+#include "runtime/base/rdma_kind.h"
 #include "runtime/transport/link_limits.h"
 #include "runtime/transport/rdma/loopback.h"
+#include "runtime/transport/rdma/path.h"
 #include "runtime/transport/rdma/rdma_context.h"
 #include "runtime/transport/rdma/rdma_limits.h"
 #include "runtime/transport/rdma/rdma_link.h"
@@ -102,7 +104,11 @@ RdmaTransport::~RdmaTransport() {
 }
 
 std::vector<std::string> RdmaTransport::addresses() const {
-  return context_->reception.endpoints();
+  std::vector<std::string> addresses = context_->reception.endpoints();
+  std::vector<std::string> kinds;
+  for (const auto& rail : context_->rails) kinds.push_back(KindOf(rail->address()));
+  for (std::string& kind : RdmaKindAddresses(kinds)) addresses.push_back(std::move(kind));
+  return addresses;
 }
 
 StatusOr<std::unique_ptr<Region>> RdmaTransport::Register(std::span<std::byte> memory) {

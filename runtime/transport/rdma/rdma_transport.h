@@ -42,7 +42,8 @@ struct RdmaOptions {
 struct RdmaContext;
 
 // event_fd() is an epoll instance over side channels, completion and asynchronous
-// events. addresses() are "rdma:10.0.0.1:4000", of the side channel.
+// events. addresses() are "rdma:10.0.0.1:4000", of the side channel, and the kinds of
+// the ports (rdma_kind.h).
 //
 // Fork:    harmless: registered memory stays out of children.
 // Errors:  Create says in words why there is no RDMA here (no device, no right to

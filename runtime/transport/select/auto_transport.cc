@@ -24,7 +24,7 @@ StatusOr<std::unique_ptr<Transport>> SelectTransport(TransportMode mode, const s
   }
   REIGEN_ASSIGN_OR_RETURN(std::unique_ptr<Transport> tcp, make_tcp());
   REIGEN_ASSIGN_OR_RETURN(auto both,
-                          AutoTransport::Create(std::move(tcp), std::move(rdma).value(),
+                          AutoTransport::Create(host, std::move(tcp), std::move(rdma).value(),
                                                 std::move(without_rdma)));
   return std::unique_ptr<Transport>(std::move(both));
 }
@@ -39,11 +39,12 @@ class AutoTransport::BothRegions : public Region {
   const std::unique_ptr<Region> rdma_;
 };
 
-StatusOr<std::unique_ptr<AutoTransport>> AutoTransport::Create(std::unique_ptr<Transport> tcp,
+StatusOr<std::unique_ptr<AutoTransport>> AutoTransport::Create(const std::string& host,
+                                                               std::unique_ptr<Transport> tcp,
                                                                std::unique_ptr<Transport> rdma,
                                                                WithoutRdmaFn without_rdma) {
   std::unique_ptr<AutoTransport> both(
-      new AutoTransport(std::move(tcp), std::move(rdma), std::move(without_rdma)));
+      new AutoTransport(host, std::move(tcp), std::move(rdma), std::move(without_rdma)));
   REIGEN_RETURN_IF_ERROR(both->Watch());
   return both;
 }
@@ -89,9 +90,13 @@ StatusOr<std::unique_ptr<Region>> AutoTransport::RegisterDevice(const DeviceMemo
   return MakeStatus(StatusCode::kUnimplemented, "no RDMA here: " + Message(rdma_status_));
 }
 
+LinkChoice AutoTransport::Choose(const Peer& peer) const {
+  return ChooseLink(TransportMode::kAuto, rdma_status_, {host_, addresses()},
+                    {peer.name, peer.addresses});
+}
+
 Status AutoTransport::TakesDeviceMemory(const Peer& peer) const {
-  const LinkChoice choice =
-      ChooseLink(TransportMode::kAuto, rdma_status_, peer.name, peer.addresses);
+  const LinkChoice choice = Choose(peer);
   if (choice.rdma) return rdma_->TakesDeviceMemory(peer);
   if (rdma_status_.ok()) return MakeStatus(StatusCode::kUnimplemented, choice.reason);
   return MakeStatus(StatusCode::kUnimplemented, "the link to " + peer.name +
@@ -104,8 +109,7 @@ std::vector<std::string> AutoTransport::devices() const {
 
 std::unique_ptr<Link> AutoTransport::Connect(const Peer& peer) {
   connected_ = true;
-  const LinkChoice choice =
-      ChooseLink(TransportMode::kAuto, rdma_status_, peer.name, peer.addresses);
+  const LinkChoice choice = Choose(peer);
   if (!choice.reason.empty()) REIGEN_INFO("{}", choice.reason);
   return (choice.rdma ? rdma_ : tcp_)->Connect(peer);
 }

@@ -40,7 +40,9 @@ StatusOr<std::unique_ptr<Transport>> SelectTransport(TransportMode mode, const s
 // Threads: one owner.
 class AutoTransport : public Transport {
  public:
-  static StatusOr<std::unique_ptr<AutoTransport>> Create(std::unique_ptr<Transport> tcp,
+  // `host` names this end in messages.
+  static StatusOr<std::unique_ptr<AutoTransport>> Create(const std::string& host,
+                                                         std::unique_ptr<Transport> tcp,
                                                          std::unique_ptr<Transport> rdma,
                                                          WithoutRdmaFn without_rdma);
 
@@ -60,11 +62,16 @@ class AutoTransport : public Transport {
  private:
   class BothRegions;
 
-  AutoTransport(std::unique_ptr<Transport> tcp, std::unique_ptr<Transport> rdma,
-                WithoutRdmaFn without_rdma)
-      : without_rdma_(std::move(without_rdma)), tcp_(std::move(tcp)), rdma_(std::move(rdma)) {}
+  AutoTransport(const std::string& host, std::unique_ptr<Transport> tcp,
+                std::unique_ptr<Transport> rdma, WithoutRdmaFn without_rdma)
+      : host_(host),
+        without_rdma_(std::move(without_rdma)),
+        tcp_(std::move(tcp)),
+        rdma_(std::move(rdma)) {}
   Status Watch();
+  LinkChoice Choose(const Peer& peer) const;
 
+  const std::string host_;
   const WithoutRdmaFn without_rdma_;
   UniqueFd epoll_;
   const std::unique_ptr<Transport> tcp_;

@@ -53,11 +53,17 @@ StatusOr<std::unique_ptr<Transport>> Select(TransportMode mode, int host,
 
 class AutoFabric : public Fabric {
  public:
-  AutoFabric(bool device0, bool device1) {
+  // `infiniband1`: of host 1, whose device is RoCE otherwise, as that of host 0.
+  AutoFabric(bool device0, bool device1, bool infiniband1 = false) {
     const bool devices[2] = {device0, device1};
     for (int host : {0, 1}) {
       const std::string number = std::to_string(host + 1);
-      if (devices[host]) fabric_.AddDevice(host, "fake" + number, "10.0.0." + number);
+      if (devices[host]) {
+        auto& device = fabric_.AddDevice(host, "fake" + number, "10.0.0." + number);
+        if (host == 1 && infiniband1) {
+          device.info.ports[0].layer = rdma::LinkLayer::kInfiniBand;
+        }
+      }
       hosts_[host] = std::move(Select(TransportMode::kAuto, host, fabric_)).value();
       addresses_[host] = hosts_[host]->addresses();
     }
@@ -86,8 +92,8 @@ INSTANTIATE_TEST_SUITE_P(
                     FabricCase{"one_end", [] { return std::make_unique<AutoFabric>(true, false); }}),
     FabricName);
 
-size_t QueuePairsOfALink(bool device0, bool device1) {
-  AutoFabric pair(device0, device1);
+size_t QueuePairsOfALink(bool device0, bool device1, bool infiniband1 = false) {
+  AutoFabric pair(device0, device1, infiniband1);
   const auto a = pair.transport(0).Connect(pair.peer(1));
   const auto b = pair.transport(1).Connect(pair.peer(0));
   std::byte byte{1};
@@ -104,6 +110,17 @@ TEST(AutoTransportTest, RdmaIsTakenIfBothEndsHaveIt) {
   EXPECT_EQ(QueuePairsOfALink(true, false), 0u);
   EXPECT_EQ(QueuePairsOfALink(false, true), 0u);
   EXPECT_EQ(QueuePairsOfALink(false, false), 0u);
+}
+
+// A cluster whose parts have different networks.
+TEST(AutoTransportTest, EndsWhosePortsCannotTalkTakeTcpAndSayWhy) {
+  EXPECT_EQ(QueuePairsOfALink(true, true, /*infiniband1=*/true), 0u);
+  AutoFabric pair(true, true, /*infiniband1=*/true);
+  const Status takes = pair.transport(0).TakesDeviceMemory(pair.peer(1));
+  EXPECT_EQ(takes.code(), StatusCode::kUnimplemented);
+  EXPECT_NE(takes.ToString().find("anna speaks RoCE v2 over IPv4, bert InfiniBand"),
+            std::string::npos)
+      << takes.ToString();
 }
 
 TEST(AutoTransportTest, WithoutDevicesAutoIsTcpAndRdmaRefuses) {
@@ -130,7 +147,7 @@ TEST(AutoTransportTest, MemoryThatCannotBeLockedMakesItTcp) {
   fabric.AddDevice(0, "fake", "10.0.0.1").locked_limit = 64 << 10;
   std::vector<Status> why;
   const auto transport = std::move(Select(TransportMode::kAuto, 0, fabric, &why)).value();
-  EXPECT_EQ(transport->addresses().size(), 2u);
+  EXPECT_EQ(transport->addresses().size(), 3u) << "of both, and the kind of RDMA";
   std::vector<std::byte> scratch(1 << 20);
   const auto region = transport->Register(scratch);
   ASSERT_TRUE(region.ok()) << region.status().ToString();
@@ -192,7 +209,7 @@ TEST(AutoTransportTest, LinksOverRdmaTakeMemoryOfAGpuOthersSayWhyNot) {
     const Status takes = here.TakesDeviceMemory(pair.peer(1));
     EXPECT_EQ(takes.code(), there ? StatusCode::kOk : StatusCode::kUnimplemented);
     if (!there) {
-      EXPECT_NE(takes.ToString().find("there is no RDMA at that end"), std::string::npos);
+      EXPECT_NE(takes.ToString().find("bert has no RDMA"), std::string::npos);
     }
     const rdma::FakeGpuMemory gpu(10000);
     EXPECT_TRUE(here.RegisterDevice(gpu.device()).ok());

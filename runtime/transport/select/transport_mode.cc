@@ -1,6 +1,6 @@
 #include "runtime/transport/select/transport_mode.h"
 
-#include <algorithm>
+#include "runtime/base/rdma_kind.h"
 
 namespace reigen::transport {
 
@@ -11,16 +11,16 @@ StatusOr<TransportMode> ParseTransportMode(const std::string& text) {
   return InvalidArgument("transport '" + text + "': there are auto, tcp, rdma");
 }
 
-LinkChoice ChooseLink(TransportMode mode, const Status& rdma_here, const std::string& peer,
-                      const std::vector<std::string>& peer_addresses) {
+LinkChoice ChooseLink(TransportMode mode, const Status& rdma_here, const LinkEnd& here,
+                      const LinkEnd& peer) {
   if (mode == TransportMode::kTcp) return {};
   if (mode == TransportMode::kRdma) return {true, ""};
   // That this end cannot was said once, when it was found.
   if (!rdma_here.ok()) return {};
-  const bool there = std::any_of(peer_addresses.begin(), peer_addresses.end(),
-                                 [](const std::string& a) { return a.starts_with("rdma:"); });
-  if (there) return {true, ""};
-  return {false, "the link to " + peer + " goes over TCP: there is no RDMA at that end"};
+  const std::string why_not = WhyNotRdma({here.name, RdmaKindsIn(here.addresses)},
+                                         {peer.name, RdmaKindsIn(peer.addresses)});
+  if (why_not.empty()) return {true, ""};
+  return {false, "the link to " + peer.name + " goes over TCP: " + why_not};
 }
 
 }  // namespace reigen::transport

@@ -19,10 +19,15 @@ struct LinkChoice {
   std::string reason;  // why it is not RDMA though this end can
 };
 
-// For a link to a peer with these addresses; `rdma_here` says whether this end can.
-// Both ends come to the same: an end that can says so in its addresses.
-LinkChoice ChooseLink(TransportMode mode, const Status& rdma_here, const std::string& peer,
-                      const std::vector<std::string>& peer_addresses);
+// For a link from this end, with its name and addresses, to a peer; `rdma_here` says whether
+// this end can. Both ends come to the same: an end that can says in its addresses with
+// which kinds of ports.
+struct LinkEnd {
+  std::string name;
+  std::vector<std::string> addresses;
+};
+LinkChoice ChooseLink(TransportMode mode, const Status& rdma_here, const LinkEnd& here,
+                      const LinkEnd& peer);
 
 }  // namespace reigen::transport
 
