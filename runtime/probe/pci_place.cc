@@ -41,4 +41,21 @@ std::string RdmaBusId(const std::string& root, const std::string& name) {
   return gpudirect::NormalBusId(bus_id);
 }
 
+std::vector<std::string> ActiveRdmaDevices(const std::string& root) {
+  std::vector<std::string> names;
+  std::error_code error;
+  using Folder = std::filesystem::directory_iterator;
+  for (const auto& device : Folder(root + "/sys/class/infiniband", error)) {
+    std::error_code no_ports;
+    for (const auto& port : Folder(device.path() / "ports", no_ports)) {
+      const std::string state = FirstLine(port.path().string() + "/state").value_or("");
+      if (state.find("ACTIVE") == std::string::npos) continue;
+      names.push_back(device.path().filename().string());
+      break;
+    }
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 }  // namespace reigen::probe

@@ -4,6 +4,7 @@
 #define REIGEN_RUNTIME_PROBE_PCI_PLACE_H_
 
 #include <string>
+#include <vector>
 
 #include "runtime/probe/facts.h"
 
@@ -15,6 +16,9 @@ PciDevice ReadPciDevice(const std::string& root, const std::string& bus_id);
 
 // Of an RDMA device; empty: it is none on PCI.
 std::string RdmaBusId(const std::string& root, const std::string& name);
+
+// The RDMA devices that have an active port, sorted.
+std::vector<std::string> ActiveRdmaDevices(const std::string& root);
 
 }  // namespace reigen::probe
 

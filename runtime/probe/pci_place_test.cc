@@ -43,6 +43,16 @@ TEST(PciPlaceTest, TwoBelowOneSwitchAreNear) {
             gpudirect::Distance::kSameSwitch);
 }
 
+TEST(PciPlaceTest, DevicesWithAnActivePortAreFound) {
+  Tree tree("active");
+  tree.File("/sys/class/infiniband/mlx5_1/ports/1/state", "1: DOWN\n");
+  tree.File("/sys/class/infiniband/mlx5_1/ports/2/state", "4: ACTIVE\n");
+  tree.File("/sys/class/infiniband/mlx5_0/ports/1/state", "4: ACTIVE\n");
+  tree.File("/sys/class/infiniband/mlx5_2/ports/1/state", "1: DOWN\n");
+  EXPECT_THAT(ActiveRdmaDevices(tree.root()), testing::ElementsAre("mlx5_0", "mlx5_1"));
+  EXPECT_THAT(ActiveRdmaDevices(tree.root() + "/none"), testing::IsEmpty());
+}
+
 TEST(PciPlaceTest, WhatIsNotThereIsNowhere) {
   Tree tree("nowhere");
   EXPECT_TRUE(ReadPciDevice(tree.root(), "0000:3b:00.0").place.bridges.empty());

@@ -22,7 +22,7 @@ class DeviceNetwork {
   virtual ~DeviceNetwork() = default;
   // All links of the epoch; the first one that does not, with its reason.
   virtual Status LinksTakeDeviceMemory() const = 0;
-  // The links' RDMA devices, and how far they are from the GPU.
+  // The host's RDMA devices with an active port, and how far they are from the GPU.
   virtual std::vector<NicFacts> NicsFor(const std::string& bus_id) const = 0;
   virtual Status RegisterDevice(const transport::DeviceMemory& memory) = 0;
   virtual Status RegisterHost(std::span<std::byte> memory) = 0;

@@ -17,6 +17,28 @@ ScratchChoice Staged(const std::string& reason, const std::string& remedy = "") 
   return choice;
 }
 
+// That the device registers dma-bufs is for its registration to say.
+gpudirect::Verdict Judge(const ScratchFacts& facts, const NicFacts& nic) {
+  return gpudirect::ChooseMode({.gpu_exports_dmabuf = facts.why_no_dmabuf.empty(),
+                                .gpu_allows_rdma = facts.allows_rdma,
+                                .nic_registers_dmabuf = true,
+                                .distance = nic.distance,
+                                .iommu_translates = nic.iommu_translates,
+                                .separate_groups = nic.separate_groups});
+}
+
+// If it would be direct by devices that links do not use, says so.
+void NameBetter(const ScratchFacts& facts, ScratchChoice* choice) {
+  std::string names;
+  for (const NicFacts& nic : facts.nics) {
+    if (nic.used || Judge(facts, nic).mode != gpudirect::Mode::kDirect) continue;
+    names += (names.empty() ? "" : ", ") + nic.name;
+  }
+  if (names.empty()) return;
+  choice->reason += "; nearer, and not used by the links: " + names;
+  choice->remedy = "--rdma-devices, or REIGEN_RDMA_DEVICES on each host, has links use them";
+}
+
 }  // namespace
 
 ScratchChoice ChooseScratch(const ScratchFacts& facts) {
@@ -28,18 +50,14 @@ ScratchChoice ChooseScratch(const ScratchFacts& facts) {
   if (facts.allows_rdma && !facts.why_no_dmabuf.empty()) {
     return Staged(facts.why_no_dmabuf, gpudirect::kHowToExportDmabuf);
   }
-  if (facts.nics.empty()) return Staged("the links use no RDMA device");
+  const auto used = std::count_if(facts.nics.begin(), facts.nics.end(),
+                                  [](const NicFacts& nic) { return nic.used; });
+  if (used == 0) return Staged("the links use no RDMA device");
   ScratchChoice choice;
   auto least = gpudirect::Distance::kUnknown;
   for (const NicFacts& nic : facts.nics) {
-    // That the device registers dma-bufs is for its registration to say.
-    const gpudirect::Verdict verdict =
-        gpudirect::ChooseMode({.gpu_exports_dmabuf = facts.why_no_dmabuf.empty(),
-                    .gpu_allows_rdma = facts.allows_rdma,
-                    .nic_registers_dmabuf = true,
-                    .distance = nic.distance,
-                    .iommu_translates = nic.iommu_translates,
-                    .separate_groups = nic.separate_groups});
+    if (!nic.used) continue;
+    const gpudirect::Verdict verdict = Judge(facts, nic);
     if (verdict.mode != gpudirect::Mode::kDirect) {
       if (choice.reason.empty()) {
         choice.reason = nic.name + ": " + verdict.reason;
@@ -53,12 +71,15 @@ ScratchChoice ChooseScratch(const ScratchFacts& facts) {
     least = nic.distance;
     choice.near.push_back(nic.name);
   }
-  if (!choice.direct) return choice;
+  if (!choice.direct) {
+    NameBetter(facts, &choice);
+    return choice;
+  }
   choice.reason.clear();
   choice.remedy.clear();
   const auto flush = gpudirect::FlushOfScratch(facts.capability_major,
                                                gpudirect::OrderingOf(facts.writes_ordering),
-                                               facts.nics.size());
+                                               static_cast<size_t>(used));
   choice.read_back = flush.read_back;
   return choice;
 }

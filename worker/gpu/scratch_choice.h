@@ -11,9 +11,10 @@
 
 namespace reigen::worker {
 
-// One RDMA device of the transport, as seen from the GPU.
+// One RDMA device of the host, as seen from the GPU.
 struct NicFacts {
   std::string name;
+  bool used = true;  // by the links; others are only named where one would do better
   gpudirect::Distance distance = gpudirect::Distance::kUnknown;
   bool iommu_translates = false;
   bool separate_groups = false;

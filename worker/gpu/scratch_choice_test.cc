@@ -75,6 +75,25 @@ TEST(ScratchChoiceTest, AReasonThatSomethingCanBeDoneAboutHasItsRemedy) {
   EXPECT_NE(ChooseScratch(facts).remedy.find("open kernel modules"), std::string::npos);
 }
 
+// Links use one device; each GPU may have one of its own beside it.
+TEST(ScratchChoiceTest, ANearerDeviceThatLinksDoNotUseIsNamedWithTheRemedy) {
+  ScratchFacts facts = Good();
+  for (NicFacts& nic : facts.nics) nic.used = nic.name == "far";
+  EXPECT_EQ(ToString(ChooseScratch(facts)),
+            "gpu-direct: staged (far: they are of different root complexes (across NUMA nodes), "
+            "where page-locked memory of the host is faster; nearer, and not used by the links: "
+            "near, root, near2)");
+  EXPECT_NE(ChooseScratch(facts).remedy.find("--rdma-devices"), std::string::npos);
+  facts.nics[1].distance = facts.nics[2].distance = facts.nics[3].distance = Distance::kSameNode;
+  EXPECT_EQ(ChooseScratch(facts).reason.find("nearer"), std::string::npos);
+  facts = Good();
+  facts.nics = {facts.nics[1], facts.nics[2]};
+  facts.nics[1].used = false;
+  EXPECT_EQ(ChooseScratch(facts).near, Names{"near"});
+  facts.nics[0].used = false;
+  EXPECT_EQ(ChooseScratch(facts).reason, "the links use no RDMA device");
+}
+
 TEST(ScratchChoiceTest, AScratchHoldsTheWindowAndThreeTimesItInSurplus) {
   EXPECT_EQ(ScratchBytes(1 << 20), 4u << 20);
   EXPECT_EQ(ScratchBytes(32 << 20), 64u << 20);

@@ -40,7 +40,8 @@ Scratch::~Scratch() {
 StatusOr<std::unique_ptr<Network>> Network::Make(int host, uint64_t scratch_bytes,
                                                  std::unique_ptr<transport::Transport> transport,
                                                  collective::WorkExecutor* executor,
-                                                 collective::Gpus* gpus) {
+                                                 collective::Gpus* gpus,
+                                                 const std::string& root) {
   Scratch scratch;
   std::unique_ptr<transport::Region> region;
   if (transport != nullptr) {
@@ -48,7 +49,7 @@ StatusOr<std::unique_ptr<Network>> Network::Make(int host, uint64_t scratch_byte
     REIGEN_ASSIGN_OR_RETURN(region, transport->Register(scratch.memory()));
   }
   std::unique_ptr<Network> network(
-      new Network(host, std::move(scratch), std::move(transport), std::move(region)));
+      new Network(host, std::move(scratch), std::move(transport), std::move(region), root));
   network->engine_ = collective::MakeEngine(
       {.scratch = network->scratch_.memory(), .gpus = gpus},
       [n = network.get()](int peer) { return n->LinkTo(peer); }, executor);
@@ -56,8 +57,9 @@ StatusOr<std::unique_ptr<Network>> Network::Make(int host, uint64_t scratch_byte
 }
 
 Network::Network(int host, Scratch scratch, std::unique_ptr<transport::Transport> transport,
-                 std::unique_ptr<transport::Region> region)
+                 std::unique_ptr<transport::Region> region, const std::string& root)
     : host_(host),
+      root_(root),
       scratch_(std::move(scratch)),
       transport_(std::move(transport)),
       region_(std::move(region)) {}
@@ -134,10 +136,16 @@ Status Network::LinksTakeDeviceMemory() const {
 
 std::vector<NicFacts> Network::NicsFor(const std::string& bus_id) const {
   std::vector<NicFacts> nics;
-  const probe::PciDevice gpu = probe::ReadPciDevice("", bus_id);
-  for (const std::string& name : transport_->devices()) {
-    const probe::PciDevice nic = probe::ReadPciDevice("", probe::RdmaBusId("", name));
-    nics.push_back({.name = name,
+  const probe::PciDevice gpu = probe::ReadPciDevice(root_, bus_id);
+  const std::vector<std::string> used = transport_->devices();
+  std::vector<std::string> names = used;
+  for (const std::string& name : probe::ActiveRdmaDevices(root_)) {
+    if (std::find(used.begin(), used.end(), name) == used.end()) names.push_back(name);
+  }
+  for (size_t i = 0; i < names.size(); ++i) {
+    const probe::PciDevice nic = probe::ReadPciDevice(root_, probe::RdmaBusId(root_, names[i]));
+    nics.push_back({.name = names[i],
+                    .used = i < used.size(),
                     .distance = DistanceOf(gpu.place, nic.place),
                     .iommu_translates = gpu.iommu_group_type.starts_with("DMA") ||
                                         nic.iommu_group_type.starts_with("DMA"),

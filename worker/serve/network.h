@@ -53,11 +53,13 @@ struct LostLink {
 class Network : public DeviceNetwork {
  public:
   // `transport` is null in a job of one host. `executor` and `gpus`, which may be null,
-  // must outlive this.
+  // must outlive this. `root` holds the /sys that says where devices are; "" is this
+  // machine's.
   static StatusOr<std::unique_ptr<Network>> Make(int host, uint64_t scratch_bytes,
                                                  std::unique_ptr<transport::Transport> transport,
                                                  collective::WorkExecutor* executor,
-                                                 collective::Gpus* gpus);
+                                                 collective::Gpus* gpus,
+                                                 const std::string& root = "");
   // Cancels what runs, closes the links and waits until they gave back all memory.
   // Requires: no command of the GPUs is out.
   ~Network() override;
@@ -88,7 +90,7 @@ class Network : public DeviceNetwork {
 
  private:
   Network(int host, Scratch scratch, std::unique_ptr<transport::Transport> transport,
-          std::unique_ptr<transport::Region> region);
+          std::unique_ptr<transport::Region> region, const std::string& root);
 
   transport::Link* LinkTo(int host);
 
@@ -98,6 +100,7 @@ class Network : public DeviceNetwork {
   };
 
   const int host_;
+  const std::string root_;
   Scratch scratch_;
   std::unique_ptr<transport::Transport> transport_;
   std::unique_ptr<transport::Region> region_;
