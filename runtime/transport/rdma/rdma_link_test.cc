@@ -210,6 +210,27 @@ TEST_F(RdmaLinkTest, ThePathHasTheSmallerMtuAndFiniteRetries) {
   }
 }
 
+// Whichever end has it, and whatever the pieces would be.
+TEST_F(RdmaLinkTest, NoWriteIsLongerThanTheSmallerEndsMaximum) {
+  for (const char* name : {"fake00", "fake10"}) {
+    for (const uint32_t most : {32u << 10, 1000003u}) {
+      Make();
+      device(name).info.ports[0].max_message_bytes = most;
+      Connect();
+      for (const size_t bytes : {size_t{most}, size_t{most} + 1, kBytes}) {
+        const uint64_t id = next_++;
+        PostLarge(id, std::min(bytes, kBytes));
+        ASSERT_TRUE(StepUntil([&] { return ended_[0].contains(id) && ended_[1].contains(id); }))
+            << links_[0]->error().ToString();
+        EXPECT_EQ(ended_[1].at(id), OpResult::kOk) << links_[0]->error().ToString();
+      }
+      EXPECT_EQ(memory_[0], memory_[1]);
+      TearDown();
+      for (auto& ended : ended_) ended.clear();
+    }
+  }
+}
+
 // Data may be seen in any order before its notice; credits and frames may not.
 TEST_F(RdmaLinkTest, DataMemoryIsRelaxedControlMemoryIsStrict) {
   ConnectAndUse();
@@ -326,6 +347,12 @@ TEST_F(RdmaLinkTest, SeveralDevicesCarryOneMessage) {
   for (const char* name : {"fake00", "fake01", "fake10", "fake11"}) {
     EXPECT_GE(device(name).paths.size(), 2u) << name;
   }
+  uint64_t wrote = 0;
+  for (const char* name : {"fake00", "fake01"}) {
+    EXPECT_GE(device(name).wrote_bytes, kBytes / 4) << name;
+    wrote += device(name).wrote_bytes;
+  }
+  EXPECT_EQ(wrote, kBytes);
 }
 
 // A device has one descriptor for events of all its ports.

@@ -68,7 +68,10 @@ class FakeDevice final : public Device {
     state_.open = false;
   }
 
-  StatusOr<DeviceInfo> Query() override { return state_.info; }
+  StatusOr<DeviceInfo> Query() override {
+    REIGEN_RETURN_IF_ERROR(std::exchange(state_.next_query_status, OkStatus()));
+    return state_.info;
+  }
 
   StatusOr<std::unique_ptr<MemoryRegion>> Register(std::span<std::byte> memory,
                                                    Access access) override {
@@ -103,6 +106,7 @@ class FakeDevice final : public Device {
   }
 
   StatusOr<std::unique_ptr<CompletionQueue>> CreateCompletionQueue(uint32_t entries) override {
+    REIGEN_RETURN_IF_ERROR(std::exchange(state_.next_completion_queue_status, OkStatus()));
     return std::unique_ptr<CompletionQueue>(new FakeCompletionQueue(&state_, entries));
   }
 
@@ -265,6 +269,11 @@ WorkStatus FakeFabric::Deliver(FakeQueuePair& from, const SendWork& work) {
   }
   if (work.opcode == Opcode::kRead) return Read(from, *to, work);
   const Segment& local = work.local;
+  // What a device says to more than its port takes at once, here or there.
+  if (local.bytes > from.device_.info.ports[0].max_message_bytes) return WorkStatus::kLocalLength;
+  if (local.bytes > to->device_.info.ports[0].max_message_bytes) {
+    return WorkStatus::kRemoteInvalidRequest;
+  }
   const std::byte* source = local.address;
   if (!work.inlined && local.bytes > 0) {
     const auto address = reinterpret_cast<uint64_t>(local.address);

@@ -35,6 +35,13 @@ struct FakeDeviceState {
   std::optional<size_t> registers_until_full;  // then every Register says ENOMEM
   Status next_queue_pair_status;
   Status next_connect_status;
+  Status next_completion_queue_status;
+  Status next_query_status;
+  // Of every Poll, Arm, SetError, until it is Ok again: what a device that has gone says.
+  Status poll_status;
+  Status arm_status;
+  Status set_error_status;
+  std::optional<WorkStatus> next_receive_status;  // of the next receive that ends
   bool dmabuf = false;         // else EOPNOTSUPP
   int dmabuf_error = 0;        // of RegisterDmabuf, if it is to refuse
   bool late = false;  // what it writes to memory of a GPU is there once it has read of it

@@ -29,6 +29,7 @@ FakeCompletionQueue::FakeCompletionQueue(FakeDeviceState* device, size_t entries
 FakeCompletionQueue::~FakeCompletionQueue() { --device_.completion_queues; }
 
 StatusOr<size_t> FakeCompletionQueue::Poll(std::span<WorkCompletion> out) {
+  REIGEN_RETURN_IF_ERROR(device_.poll_status);
   const size_t count = std::min(out.size(), completions_.size());
   for (size_t i = 0; i < count; ++i) {
     out[i] = completions_.front();
@@ -38,6 +39,7 @@ StatusOr<size_t> FakeCompletionQueue::Poll(std::span<WorkCompletion> out) {
 }
 
 Status FakeCompletionQueue::Arm() {
+  REIGEN_RETURN_IF_ERROR(device_.arm_status);
   if (auto before = std::exchange(device_.before_arm, nullptr)) before();
   armed_ = true;
   return OkStatus();
@@ -125,6 +127,7 @@ Status FakeQueuePair::Connect(const PathAttributes& path) {
 }
 
 Status FakeQueuePair::SetError() {
+  REIGEN_RETURN_IF_ERROR(device_.set_error_status);
   Break();
   return OkStatus();
 }
@@ -162,6 +165,10 @@ void FakeQueuePair::CompleteSend(const SendWork& work, WorkStatus status) {
 void FakeQueuePair::CompleteReceive(const WorkCompletion& completion) {
   WorkCompletion from_here = completion;
   from_here.qp_number = number_;
+  if (state_ == State::kConnected && device_.next_receive_status) {
+    from_here.status = *std::exchange(device_.next_receive_status, std::nullopt);
+    from_here.vendor_error = 77;
+  }
   queue_.Push(from_here);
 }
 

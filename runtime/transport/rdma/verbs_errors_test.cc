@@ -1,0 +1,125 @@
+// Goal: calls that fail when a device breaks or has gone, and not a work request, end a
+// link as well: with a named error at both ends, every post back, no link that sleeps.
+// Method: two hosts over the fake verbs, with one call each that fails.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "runtime/transport/rdma/testing/rdma_link_fixture.h"
+#include "runtime/transport/rdma/words.h"
+
+namespace reigen::transport::rdma {
+namespace {
+
+class VerbsErrorsTest : public RdmaLinkTest {
+ protected:
+  bool BothLost() {
+    return StepUntil([&] { return !links_[0]->error().ok() && !links_[1]->error().ok(); });
+  }
+  // One receive at each end, for a message that never comes.
+  void PostReceives() {
+    for (int host : {0, 1}) {
+      ASSERT_TRUE(links_[host]->PostRecv(In(host), MakeTag(9), 9).ok());
+    }
+    for (int i = 0; i < 5; ++i) pair_->Step();
+  }
+  bool BothBack() {
+    return StepUntil([&] { return ended_[0].contains(9) && ended_[1].contains(9); });
+  }
+};
+
+TEST_F(VerbsErrorsTest, AQueueThatCannotBePolledEndsTheLink) {
+  ConnectAndUse();
+  PostReceives();
+  device("fake00").poll_status = Unavailable("ibv_poll_cq failed");
+  ASSERT_TRUE(links_[0]->PostSend(In(0).first(8), MakeTag(1), 1).ok());
+  ASSERT_TRUE(BothBack());
+  EXPECT_EQ(ended_[0].at(9), OpResult::kLinkLost);
+  ExpectText(0, {"ibv_poll_cq", "anna (fake00", "bert (fake10"});
+  ExpectText(1, {"ended by the peer", "ibv_poll_cq"});
+  EXPECT_EQ(device("fake00").queue_pairs, 0u) << "destroyed: nothing moves any more";
+  device("fake00").poll_status = OkStatus();
+  ExpectNewLinkWorks();
+}
+
+// It would sleep for ever on a descriptor that nothing makes readable.
+TEST_F(VerbsErrorsTest, AQueueThatCannotBeArmedEndsTheLink) {
+  ConnectAndUse();
+  PostReceives();
+  device("fake10").arm_status = Unavailable("ibv_req_notify_cq: Input/output error");
+  ASSERT_TRUE(links_[1]->PostSend(In(1).first(8), MakeTag(1), 1).ok());
+  ASSERT_TRUE(BothBack());
+  ExpectText(1, {"ibv_req_notify_cq", "anna", "bert"});
+  ExpectText(0, {"ended by the peer", "ibv_req_notify_cq"});
+  device("fake10").arm_status = OkStatus();
+  ExpectNewLinkWorks();
+}
+
+// Then the queue pairs are destroyed, which has the same effect.
+TEST_F(VerbsErrorsTest, AQueuePairThatDoesNotGoToTheErrorStateIsDestroyed) {
+  for (const bool close : {true, false}) {
+    ConnectAndUse();
+    PostReceives();
+    device("fake00").set_error_status = Unavailable("ibv_modify_qp to ERR: Input/output error");
+    if (close) {
+      links_[0]->Close();
+    } else {
+      device("fake00").Raise({.kind = AsyncKind::kDeviceFatal, .text = "device fatal"});
+    }
+    ASSERT_TRUE(BothBack());
+    EXPECT_EQ(ended_[0].at(9), close ? OpResult::kCancelled : OpResult::kLinkLost);
+    EXPECT_EQ(device("fake00").queue_pairs, 0u);
+    device("fake00").set_error_status = OkStatus();
+    ExpectNewLinkWorks();
+    TearDown();
+    for (auto& ended : ended_) ended.clear();
+  }
+}
+
+TEST_F(VerbsErrorsTest, ACompletionQueueThatCannotBeMadeIsAnErrorAtBothEnds) {
+  Make();
+  device("fake10").next_completion_queue_status = ResourceExhausted("ibv_create_cq: no room");
+  Connect();
+  ASSERT_TRUE(BothLost());
+  for (int host : {0, 1}) ExpectText(host, {"ibv_create_cq: no room", "anna", "bert"});
+  ExpectNewLinkWorks();
+}
+
+// Each new link reads the port again.
+TEST_F(VerbsErrorsTest, APortThatCannotBeReadAgainIsAnError) {
+  Make();
+  device("fake00").next_query_status = Unavailable("ibv_query_port: Input/output error");
+  Connect();
+  ASSERT_TRUE(BothLost());
+  ExpectText(0, {"ibv_query_port", "anna", "bert"});
+  ExpectNewLinkWorks();
+  for (int host : {0, 1}) links_[host].reset();
+  device("fake10").info.ports[0].active = false;
+  Connect();
+  ASSERT_TRUE(BothLost());
+  ExpectText(1, {"fake10:1 is not active"});
+  device("fake10").info.ports[0].active = true;
+  ExpectNewLinkWorks();
+}
+
+TEST_F(VerbsErrorsTest, AReceiveWithABadStatusEndsTheLinkWithItsName) {
+  for (int i = 1; i < kWorkStatuses; ++i) {
+    const auto status = static_cast<WorkStatus>(i);
+    ConnectAndUse();
+    device("fake10").next_receive_status = status;
+    PostLarge(1);
+    ASSERT_TRUE(BothLost());
+    ASSERT_TRUE(StepUntil([&] { return ended_[0].contains(1) && ended_[1].contains(1); }));
+    EXPECT_EQ(ended_[1].at(1), OpResult::kLinkLost);
+    EXPECT_EQ(links_[1]->error().code(),
+              IsLostPath(status) ? StatusCode::kUnavailable : StatusCode::kInternal);
+    ExpectText(1, {Name(status), "bert (fake10", "anna (fake00"});
+    ExpectText(0, {"ended by the peer"});
+    ExpectNewLinkWorks();
+    TearDown();
+    for (auto& ended : ended_) ended.clear();
+  }
+}
+
+}  // namespace
+}  // namespace reigen::transport::rdma
