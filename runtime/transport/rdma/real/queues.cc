@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string>
 
-#include "runtime/base/check.h"
+#include "runtime/transport/rdma/real/destroyed.h"
 #include "runtime/transport/rdma/real/translate.h"
 
 namespace reigen::transport::rdma {
@@ -27,10 +27,10 @@ ibv_sge ToSge(const Segment& segment) {
 
 }  // namespace
 
-RealRegion::~RealRegion() { REIGEN_CHECK(ibv_dereg_mr(mr_) == 0, "ibv_dereg_mr"); }
+RealRegion::~RealRegion() { CheckDestroyed(ibv_dereg_mr(mr_), "ibv_dereg_mr"); }
 
 RealCompletionQueue::~RealCompletionQueue() {
-  REIGEN_CHECK(ibv_destroy_cq(cq_) == 0, "ibv_destroy_cq: a queue pair still uses it");
+  CheckDestroyed(ibv_destroy_cq(cq_), "ibv_destroy_cq");
 }
 
 StatusOr<size_t> RealCompletionQueue::Poll(std::span<WorkCompletion> out) {
@@ -85,7 +85,7 @@ StatusOr<std::unique_ptr<RealQueuePair>> RealQueuePair::Create(ibv_pd* pd, ibv_c
   return ErrnoStatus(StatusCode::kResourceExhausted, "ibv_create_qp");
 }
 
-RealQueuePair::~RealQueuePair() { REIGEN_CHECK(ibv_destroy_qp(qp_) == 0, "ibv_destroy_qp"); }
+RealQueuePair::~RealQueuePair() { CheckDestroyed(ibv_destroy_qp(qp_), "ibv_destroy_qp"); }
 
 Status RealQueuePair::Modify(ibv_qp_attr& attributes, int mask, const char* what) {
   const int error = ibv_modify_qp(qp_, &attributes, mask);

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "runtime/base/check.h"
+#include "runtime/transport/rdma/real/destroyed.h"
 #include "runtime/transport/rdma/real/queues.h"
 #include "runtime/transport/rdma/real/translate.h"
 #include "runtime/transport/rdma/words.h"
@@ -43,7 +43,7 @@ class RealDevice final : public Device {
 
   ~RealDevice() override {
     if (channel_ != nullptr) ibv_destroy_comp_channel(channel_);
-    if (pd_ != nullptr) REIGEN_CHECK(ibv_dealloc_pd(pd_) == 0, "ibv_dealloc_pd: it is still in use");
+    if (pd_ != nullptr) CheckDestroyed(ibv_dealloc_pd(pd_), "ibv_dealloc_pd");
     if (context_ != nullptr) ibv_close_device(context_);
   }
 

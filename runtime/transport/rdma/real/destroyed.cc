@@ -1,0 +1,20 @@
+#include "runtime/transport/rdma/real/destroyed.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include "runtime/base/check.h"
+#include "runtime/base/log.h"
+
+namespace reigen::transport::rdma {
+
+void CheckDestroyed(int error, const char* call) {
+  if (error == EIO) {
+    REIGEN_WARN("rdma: {}: the device has gone", call);
+    return;
+  }
+  if (error != 0) REIGEN_ERROR("rdma: {}: {}", call, std::strerror(error));
+  REIGEN_CHECK(error == 0, "something still uses it");
+}
+
+}  // namespace reigen::transport::rdma
