@@ -72,9 +72,11 @@ bool RegistersDmabuf(Device& device) {
 void Ask(Verbs& verbs, RdmaDeviceFacts& facts) {
   const StatusOr<std::unique_ptr<Device>> device = verbs.Open(facts.name);
   if (!device.ok()) {
+    facts.in_library = device.status().code() != StatusCode::kNotFound;
     facts.open_error = Message(device.status());
     return;
   }
+  facts.in_library = true;
   auto info = (*device)->Query();
   if (!info.ok()) {
     facts.open_error = Message(info.status());
@@ -113,7 +115,6 @@ RdmaFacts ProbeRdma(const std::string& root, const StatusOr<std::unique_ptr<Verb
   }
   for (const std::string& name : *names) {
     RdmaDeviceFacts& device = Find(facts, name);
-    device.in_library = true;
     Ask(**verbs, device);
   }
   return facts;

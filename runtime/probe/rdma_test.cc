@@ -71,6 +71,7 @@ TEST(RdmaProbeTest, WhatIsMissingIsToldApart) {
   AddToKernel(tree, "mlx5_2", 2, true);
   FakeFabric fabric;
   fabric.AddDevice(0, "mlx5_0", "10.0.0.1").open_status = Unavailable("ibv_open_device mlx5_0");
+  fabric.AddDevice(0, "mlx5_1", "10.0.0.2").open_status = NotFound("libibverbs does not list it");
   fabric.AddDevice(0, "mlx5_2", "10.0.0.3");
   const RdmaFacts facts = ProbeRdma(tree.root(), fabric.VerbsOf(0));
   ASSERT_EQ(facts.devices.size(), 3u);

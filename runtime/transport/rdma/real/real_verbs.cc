@@ -3,9 +3,13 @@
 #include <fcntl.h>
 #include <infiniband/verbs.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 #include "runtime/transport/rdma/real/destroyed.h"
 #include "runtime/transport/rdma/real/queues.h"
@@ -137,6 +141,23 @@ class List {
   const int error_;
 };
 
+// Devices that the kernel has, also those that the library leaves out: it lists none whose
+// node in /dev/infiniband is missing (in a container), or whose driver it lacks.
+std::vector<std::string> KernelDevices() {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry("/sys/class/infiniband", error), end;
+       !error && entry != end; entry.increment(error)) {
+    names.push_back(entry->path().filename());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+bool Contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 class RealVerbs final : public Verbs {
  public:
   StatusOr<std::vector<std::string>> ListDevices() override {
@@ -144,6 +165,9 @@ class RealVerbs final : public Verbs {
     REIGEN_RETURN_IF_ERROR(list.status());
     std::vector<std::string> names;
     for (ibv_device* device : list.devices()) names.push_back(ibv_get_device_name(device));
+    for (const std::string& name : KernelDevices()) {
+      if (!Contains(names, name)) names.push_back(name);
+    }
     return names;
   }
 
@@ -152,6 +176,10 @@ class RealVerbs final : public Verbs {
     REIGEN_RETURN_IF_ERROR(list.status());
     for (ibv_device* device : list.devices()) {
       if (name == ibv_get_device_name(device)) return RealDevice::Open(device);
+    }
+    if (Contains(KernelDevices(), name)) {
+      return NotFound("libibverbs does not list it: its /dev/infiniband/uverbs* is not here, or its "
+                      "driver (package ibverbs-providers)");
     }
     return NotFound("there is no RDMA device " + name);
   }
