@@ -24,11 +24,12 @@ Status Loopback::TryRead(size_t rail, std::span<const std::byte> memory, uint32_
   const Step step = {0, reinterpret_cast<uint64_t>(&memory.back()), key, {}};
   REIGEN_RETURN_IF_ERROR(Post(rail, *port, step));
   const std::string what = "reading the registered memory of a GPU";
+  const Duration retried = PlanRetries(context_.options.retry_budget).total();
   for (bool late = false;;) {
     WorkCompletion completion;
     REIGEN_ASSIGN_OR_RETURN(const size_t count, Poll({&completion, 1}));
     if (count == 1 && completion.status == WorkStatus::kSuccess) return OkStatus();
-    if (count == 1) return DescribeCompletion(completion, what);
+    if (count == 1) return DescribeCompletion(completion, what, retried);
     if (late) return DeadlineExceeded(what + " does not end");
     late = Now() >= deadline;  // once more: it may be this process that did not run
     std::this_thread::yield();

@@ -2,6 +2,7 @@
 #include <array>
 #include <cstring>
 
+#include "runtime/transport/rdma/path.h"
 #include "runtime/transport/rdma/rdma_limits.h"
 #include "runtime/transport/rdma/rdma_link.h"
 #include "runtime/transport/rdma/words.h"
@@ -46,7 +47,8 @@ Status RdmaLink::Handle(const WorkId& id, const WorkCompletion& completion) {
   if (completion.status != WorkStatus::kSuccess) {
     if (id.is_local()) local_->Abandon();
     if (state_ == State::kDraining) return OkStatus();
-    return DescribeCompletion(completion, Name(id.kind));
+    return DescribeCompletion(completion, Name(id.kind),
+                              PlanRetries(context_.options.retry_budget).total());
   }
   switch (id.kind) {
     case WorkKind::kControlSend: {

@@ -28,7 +28,9 @@ Status MeasureRoom(RdmaContext& context) {
       return FailedPrecondition(info.name + " takes " + std::to_string(info.max_qp_wrs) +
                                 " requests in a queue and " + std::to_string(info.max_cqes) +
                                 " completions; links need " + std::to_string(kMinQueueWrs) +
-                                " and " + std::to_string(2 * kMinQueueWrs));
+                                " and " + std::to_string(2 * kMinQueueWrs) +
+                                " (--rdma-devices names another device, --transport tcp needs "
+                                "none)");
     }
   }
   const uint32_t room = max_cqes - 2 * kControlQueue;

@@ -12,6 +12,10 @@ namespace {
 
 constexpr int kCapIpcLock = 14;
 
+constexpr char kWhereToLook[] =
+    " (look at cables and switches between these ports; on RoCE also at flow control (PFC, ECN) "
+    "and at whether packets of the path MTU get through)";
+
 constexpr uint64_t kKiB = 1024;
 constexpr uint64_t kMiB = kKiB * kKiB;
 
@@ -61,14 +65,19 @@ const char* Name(WorkStatus status) {
   return index < kWorkStatuses ? kNames[index] : "unknown";
 }
 
-Status DescribeCompletion(const WorkCompletion& completion, const std::string& operation) {
+Status DescribeCompletion(const WorkCompletion& completion, const std::string& operation,
+                          Duration retried) {
   const std::string name = Name(completion.status);
   if (completion.status == WorkStatus::kRetryExceeded) {
-    return Unavailable("the retries ran out: no answer to what was sent again and again (" + name +
-                       " of " + operation + "): the path or the peer has gone");
+    char waited_s[16];
+    std::snprintf(waited_s, sizeof waited_s, "%.1f", ToSeconds(retried));
+    return Unavailable(std::string("the retries ran out: no answer for about ") + waited_s +
+                       " s to what was sent again and again (" + name + " of " + operation +
+                       "): the path or the peer has gone" + kWhereToLook);
   }
   if (completion.status == WorkStatus::kFlushed) {
-    return Unavailable("the connection has broken (" + name + " of " + operation + ")");
+    return Unavailable("the connection has broken (" + name + " of " + operation + ")" +
+                       kWhereToLook);
   }
   return Internal(name + " (status " +
                   std::to_string(static_cast<int>(completion.status)) + ", vendor code " +

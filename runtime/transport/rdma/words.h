@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "runtime/base/clock.h"
 #include "runtime/base/status.h"
 #include "runtime/transport/rdma/verbs_types.h"
 
@@ -17,7 +18,9 @@ bool IsLostPath(WorkStatus status);
 const char* Name(WorkStatus status);  // "RETRY_EXC_ERR"
 
 // One work request that ended badly: Unavailable for a lost path, Internal for a bug.
-Status DescribeCompletion(const WorkCompletion& completion, const std::string& operation);
+// `retried`: how long what got no answer was sent again.
+Status DescribeCompletion(const WorkCompletion& completion, const std::string& operation,
+                          Duration retried);
 
 // Limit of locked memory of this process.
 struct LockedMemory {

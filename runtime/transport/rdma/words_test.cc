@@ -6,6 +6,8 @@
 
 #include <string>
 
+#include "runtime/base/clock.h"
+
 namespace reigen::transport::rdma {
 namespace {
 
@@ -17,12 +19,15 @@ TEST(WordsTest, OnlyAFlushAndExceededRetriesAreALostPath) {
     WorkCompletion completion;
     completion.status = status;
     completion.vendor_error = 129;
-    const Status said = DescribeCompletion(completion, "a write of data");
+    const Status said = DescribeCompletion(completion, "a write of data", milliseconds(3760));
     EXPECT_EQ(said.code(), lost ? StatusCode::kUnavailable : StatusCode::kInternal) << Name(status);
     const std::string text = said.ToString();
     for (const char* part : {Name(status), "a write of data"}) {
       EXPECT_NE(text.find(part), std::string::npos) << text;
     }
+    EXPECT_EQ(text.find("for about 3.8 s") != std::string::npos,
+              status == WorkStatus::kRetryExceeded) << text;
+    EXPECT_EQ(text.find("look at cables") != std::string::npos, lost) << text;
     if (lost) continue;
     EXPECT_NE(text.find("status " + std::to_string(i)), std::string::npos) << text;
     EXPECT_NE(text.find("vendor code 129"), std::string::npos) << text;
