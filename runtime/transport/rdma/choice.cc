@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdio>
 #include <tuple>
 
 #include "runtime/transport/frame.h"
@@ -30,6 +31,12 @@ std::vector<Gid> GidsOf(const std::vector<std::string>& networks) {
     if (const std::optional<Gid> gid = GidOfAddress(address)) gids.push_back(*gid);
   }
   return gids;
+}
+
+std::string Hex(uint16_t number) {
+  char text[8];
+  std::snprintf(text, sizeof text, "0x%04x", number);
+  return text;
 }
 
 bool Contains(const std::vector<Gid>& gids, const Gid& gid) {
@@ -67,11 +74,29 @@ StatusOr<RailChoice> Usable(const std::string& device, const PortInfo& port, con
   return rail;
 }
 
+// Why ports cannot be used.
+struct WhyNot {
+  std::string text;
+  bool wish = false;  // one of them could be, if it were not for what was asked for
+  std::string of_network;  // the same of one that is on the job's network
+
+  void Add(const Status& status) {
+    text += (text.empty() ? "" : "; ") + Message(status);
+    wish = wish || status.code() == StatusCode::kInvalidArgument;
+  }
+};
+
+bool OnNetwork(const PortInfo& port, const Wish& wish) {
+  const std::vector<Gid> here = GidsOf(wish.networks);
+  return std::any_of(port.gids.begin(), port.gids.end(),
+                     [&](const GidEntry& entry) { return Contains(here, entry.gid); });
+}
+
 // Every usable port of the device; why each of the others is not goes to `why_not`.
 std::vector<RailChoice> PortsOf(const Candidate& candidate, int only_port, const Wish& wish,
-                                std::vector<std::string>& why_not) {
+                                WhyNot& why_not) {
   if (!candidate.status.ok()) {
-    why_not.push_back(Message(candidate.status));
+    why_not.Add(candidate.status);
     return {};
   }
   std::vector<RailChoice> rails;
@@ -81,17 +106,22 @@ std::vector<RailChoice> PortsOf(const Candidate& candidate, int only_port, const
     if (rail.ok()) {
       rails.push_back(std::move(rail).value());
     } else {
-      why_not.push_back(Message(rail.status()));
+      why_not.Add(rail.status());
+      const bool wished = rail.status().code() == StatusCode::kInvalidArgument;
+      if (wished && OnNetwork(port, wish)) why_not.of_network = Message(rail.status());
     }
   }
   return rails;
 }
 
-std::string Joined(const std::vector<std::string>& parts) {
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : "; ") + part;
-  return text;
+bool Has(const std::vector<RailChoice>& rails, const RailChoice& rail) {
+  return std::any_of(rails.begin(), rails.end(), [&](const RailChoice& each) {
+    return each.device == rail.device && each.port.number == rail.port.number;
+  });
 }
+
+constexpr char kLeaveDevicesOut[] =
+    "; without --rdma-devices (REIGEN_RDMA_DEVICES) they are chosen, --transport tcp needs none";
 
 StatusOr<Choice> ChooseWished(const std::vector<Candidate>& candidates, const Wish& wish) {
   Choice choice;
@@ -101,16 +131,20 @@ StatusOr<Choice> ChooseWished(const std::vector<Candidate>& candidates, const Wi
     const auto at = std::find_if(candidates.begin(), candidates.end(),
                                  [&, n = name](const Candidate& each) { return each.name == n; });
     if (at == candidates.end()) {
-      return FailedPrecondition("there is no RDMA device " + text + " (there are: " +
-                                Names(candidates) + ")");
+      return InvalidArgument("there is no RDMA device " + text + " (there " +
+                             (candidates.empty() ? "is none" : "are: " + Names(candidates)) + ")" +
+                             kLeaveDevicesOut);
     }
-    std::vector<std::string> why_not;
+    WhyNot why_not;
     const std::vector<RailChoice> rails = PortsOf(*at, port, wish, why_not);
     if (rails.empty()) {
-      return FailedPrecondition("RDMA device " + text + " cannot be used: " +
-                                (why_not.empty() ? "it has no such port" : Joined(why_not)));
+      return InvalidArgument(
+          "RDMA device " + text + " cannot be used: " +
+          (why_not.text.empty() ? "it has no such port" : why_not.text) + kLeaveDevicesOut);
     }
-    choice.rails.insert(choice.rails.end(), rails.begin(), rails.end());
+    for (const RailChoice& rail : rails) {
+      if (!Has(choice.rails, rail)) choice.rails.push_back(rail);
+    }
   }
   return choice;
 }
@@ -141,7 +175,7 @@ bool Narrow(std::vector<RailChoice>& rails, Keep keep) {
 }  // namespace
 
 StatusOr<Choice> ChooseRails(const std::vector<Candidate>& candidates, const Wish& wish) {
-  if (candidates.empty()) {
+  if (candidates.empty() && wish.devices.empty()) {
     return NotFound(
         "no RDMA device: this machine has neither such a card with its driver nor soft-RoCE; in a "
         "container, /dev/infiniband must be given to it");
@@ -150,17 +184,22 @@ StatusOr<Choice> ChooseRails(const std::vector<Candidate>& candidates, const Wis
   if (!wish.devices.empty()) {
     REIGEN_ASSIGN_OR_RETURN(choice, ChooseWished(candidates, wish));
   } else {
-    std::vector<std::string> why_not;
+    WhyNot why_not;
     for (const Candidate& candidate : candidates) {
       const std::vector<RailChoice> rails = PortsOf(candidate, 0, wish, why_not);
       choice.rails.insert(choice.rails.end(), rails.begin(), rails.end());
     }
     if (choice.rails.empty()) {
-      return FailedPrecondition("no RDMA device can be used: " + Joined(why_not));
+      const StatusCode code =
+          why_not.wish ? StatusCode::kInvalidArgument : StatusCode::kFailedPrecondition;
+      return MakeStatus(code, "no RDMA device can be used: " + why_not.text);
     }
     const std::vector<Gid> here = GidsOf(wish.networks);
     if (Narrow(choice.rails, [&](const RailChoice& r) { return Contains(here, r.gid.gid); })) {
       choice.reason = "on the job's network";
+    } else if (!why_not.of_network.empty()) {
+      return InvalidArgument("the RDMA port on the job's network cannot be used: " +
+                             why_not.of_network);
     } else {
       double fastest = 0;
       for (const RailChoice& rail : choice.rails) fastest = std::max(fastest, rail.port.gbits_per_s);
@@ -173,14 +212,24 @@ StatusOr<Choice> ChooseRails(const std::vector<Candidate>& candidates, const Wis
   return choice;
 }
 
+StatusOr<RailChoice> ChooseAgain(const Candidate& candidate, int port, const Wish& wish) {
+  WhyNot why_not;
+  std::vector<RailChoice> rails = PortsOf(candidate, port, wish, why_not);
+  REIGEN_RETURN_IF_ERROR(SetMtus(wish, rails));
+  if (!rails.empty()) return std::move(rails.front());
+  return FailedPrecondition(why_not.text.empty() ? candidate.name + " has no port " +
+                                                       std::to_string(port) + " any more"
+                                                 : why_not.text);
+}
+
 StatusOr<GidEntry> ChooseGid(const PortInfo& port, const Wish& wish) {
   if (wish.gid_index >= 0) {
     if (wish.gid_index > kMaxGidIndex) return InvalidArgument("a GID index is at most 255");
     for (const GidEntry& entry : port.gids) {
       if (entry.index == wish.gid_index && !IsZero(entry.gid)) return entry;
     }
-    return FailedPrecondition("it has no GID with index " + std::to_string(wish.gid_index) +
-                              " (show_gids, or ibv_devinfo -v, lists them)");
+    return InvalidArgument("it has no GID with index " + std::to_string(wish.gid_index) +
+                           ", which was asked for (show_gids, or ibv_devinfo -v, lists them)");
   }
   const std::vector<Gid> here = GidsOf(wish.networks);
   const bool ipv4 = here.empty() || IsIpv4(here.front());
@@ -210,9 +259,13 @@ StatusOr<uint16_t> ChoosePkey(const PortInfo& port, const std::optional<uint16_t
   }
   if (found) return static_cast<uint16_t>(*found);
   if (!wish) return uint16_t{0};
-  char text[8];
-  std::snprintf(text, sizeof text, "0x%04x", *wish);
-  return FailedPrecondition(std::string("it is not in the partition with PKey ") + text);
+  std::string there;
+  for (const uint16_t pkey : port.pkeys) {
+    if (pkey != 0) there += (there.empty() ? "" : ", ") + Hex(pkey);
+  }
+  return InvalidArgument("it is not in the partition with PKey " + Hex(*wish) +
+                         ", which was asked for (it is in: " + (there.empty() ? "none" : there) +
+                         "; REIGEN_RDMA_PKEY names another, the subnet manager adds the port)");
 }
 
 StatusOr<uint32_t> ChooseMtu(const PortInfo& port, uint32_t wish_bytes) {
@@ -222,10 +275,10 @@ StatusOr<uint32_t> ChooseMtu(const PortInfo& port, uint32_t wish_bytes) {
                            " was asked for; it is 256, 512, 1024, 2048 or 4096");
   }
   if (wish_bytes > port.active_mtu_bytes) {
-    return FailedPrecondition("a path MTU of " + std::to_string(wish_bytes) +
-                              " was asked for, and the port's is " +
-                              std::to_string(port.active_mtu_bytes) +
-                              "; ask for less, or raise the MTU of its network interface");
+    return InvalidArgument("a path MTU of " + std::to_string(wish_bytes) +
+                           " was asked for, and the port's is " +
+                           std::to_string(port.active_mtu_bytes) +
+                           "; ask for less, or raise the MTU of its network interface");
   }
   return wish_bytes;
 }

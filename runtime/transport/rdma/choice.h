@@ -45,9 +45,12 @@ struct Choice {
 // Without wishes: the ports that have one of the addresses of the job's network;
 // if none has, the fastest active ones.
 //
-// Errors: NotFound: there is no device; FailedPrecondition: none can be used.
-//         Both say which devices there are and what to do.
+// Errors: InvalidArgument: what was asked for cannot be had; NotFound: there is no device;
+//         FailedPrecondition: none can be used. All say which there are and what to do.
 StatusOr<Choice> ChooseRails(const std::vector<Candidate>& candidates, const Wish& wish);
+
+// A port that was chosen, as it is now.
+StatusOr<RailChoice> ChooseAgain(const Candidate& candidate, int port, const Wish& wish);
 
 // InfiniBand: the first. RoCE, first difference counts: not link-local, v2, an
 // address of the job's network, the family of that network, the lowest index.

@@ -109,7 +109,7 @@ TEST(ChoiceTest, AnAddressAskedForIsTakenOrMissed) {
   EXPECT_EQ(ChooseGid(port, wish)->index, 0);
   wish.gid_index = 9;
   const Status missing = ChooseGid(port, wish).status();
-  EXPECT_EQ(missing.code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(missing.code(), StatusCode::kInvalidArgument);
   EXPECT_NE(missing.ToString().find("no GID with index 9"), std::string::npos);
   wish.gid_index = 300;
   EXPECT_FALSE(ChooseGid(port, wish).ok());
@@ -157,10 +157,28 @@ TEST(ChoiceTest, AnMtuAskedForIsNoReasonToTakeAPortOfAnotherNetwork) {
   wish.networks = {"10.0.0.1"};
   wish.mtu_bytes = 4096;
   const Status refused = ChooseRails(machine, wish).status();
-  EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(refused.code(), StatusCode::kInvalidArgument);
   for (const char* part : {"mlx5_0:1", "4096", "1024"}) {
     EXPECT_NE(refused.ToString().find(part), std::string::npos) << refused.ToString();
   }
+}
+
+// The same of any other wish.
+TEST(ChoiceTest, AWishThatThePortOnTheJobsNetworkCannotMeetIsRefusedThoughAnotherCould) {
+  PortInfo member = RocePort({Entry(1, "10.1.0.1", kV2)});
+  member.pkeys = {0x8123};
+  const std::vector<Candidate> machine = {
+      Device("mlx5_0", {RocePort({Entry(1, "10.0.0.1", kV2)})}), Device("mlx5_1", {member})};
+  Wish wish;
+  wish.pkey = 0x8123;
+  wish.networks = {"10.0.0.1"};
+  const Status refused = ChooseRails(machine, wish).status();
+  EXPECT_EQ(refused.code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(refused.ToString().find("mlx5_0:1: it is not in the partition with PKey 0x8123"),
+            std::string::npos)
+      << refused.ToString();
+  wish.networks = {"192.168.0.1"};
+  EXPECT_EQ(ChooseRails(machine, wish)->rails[0].device, "mlx5_1");
 }
 
 TEST(ChoiceTest, ThePortOnTheJobsNetworkIsTaken) {
@@ -210,8 +228,35 @@ TEST(ChoiceTest, DevicesAskedForAreTakenInThatOrder) {
   EXPECT_EQ(choice->rails[1].port.number, 2);
   for (const char* wrong : {"c", "a:3", "a:x", "a:99999999999"}) {
     wish.devices = {wrong};
-    EXPECT_EQ(ChooseRails(machine, wish).status().code(), StatusCode::kFailedPrecondition) << wrong;
+    const Status status = ChooseRails(machine, wish).status();
+    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << wrong;
+    EXPECT_NE(status.ToString().find("without --rdma-devices"), std::string::npos)
+        << status.ToString();
   }
+  wish.devices = {"a:2", "a", "a:1"};
+  EXPECT_EQ(ChooseRails(machine, wish)->rails.size(), 2u) << "each once";
+  EXPECT_EQ(ChooseRails({}, wish).status().code(), StatusCode::kInvalidArgument);
+}
+
+// What somebody asked for and cannot have is an error of its own, what is not there is not.
+TEST(ChoiceTest, AWishThatNoPortMeetsIsToldFromAMachineThatHasNone) {
+  PortInfo down = RocePort({Entry(1, "10.0.0.1", kV2)});
+  down.active = false;
+  const std::vector<Candidate> machine = {Device("a", {RocePort({Entry(1, "10.0.0.1", kV2)})})};
+  const std::vector<Candidate> all_down = {Device("a", {down})};
+  Wish mtu, gid, pkey, number;
+  mtu.mtu_bytes = 4096;
+  number.mtu_bytes = 1000;
+  gid.gid_index = 7;
+  pkey.pkey = 0x8123;
+  for (const Wish& wish : {mtu, gid, pkey, number}) {
+    EXPECT_EQ(ChooseRails(machine, wish).status().code(), StatusCode::kInvalidArgument);
+    EXPECT_EQ(ChooseRails(all_down, wish).status().code(), StatusCode::kFailedPrecondition);
+    EXPECT_EQ(ChooseRails({}, wish).status().code(), StatusCode::kNotFound);
+  }
+  const std::string text = ChooseRails(machine, pkey).status().ToString();
+  EXPECT_NE(text.find("0x8123"), std::string::npos) << text;
+  EXPECT_NE(text.find("it is in: "), std::string::npos) << text;
 }
 
 // C47: what cannot be used is said, with what to do.

@@ -25,13 +25,11 @@ Status Rail::Refresh(const Wish& wish) {
   Candidate candidate;
   candidate.name = choice_.device;
   REIGEN_ASSIGN_OR_RETURN(candidate.info, device_->Query());
-  Wish same = wish;
-  same.devices = {choice_.device + ":" + std::to_string(choice_.port.number)};
-  REIGEN_ASSIGN_OR_RETURN(Choice choice, ChooseRails({candidate}, same));
-  if (choice.rails[0].gid.gid != choice_.gid.gid || choice.rails[0].gid.index != choice_.gid.index) {
-    REIGEN_INFO("rdma: address changed, {} is now {}", ToString(choice_), ToString(choice.rails[0]));
+  REIGEN_ASSIGN_OR_RETURN(RailChoice now, ChooseAgain(candidate, choice_.port.number, wish));
+  if (now.gid.gid != choice_.gid.gid || now.gid.index != choice_.gid.index) {
+    REIGEN_INFO("rdma: address changed, {} is now {}", ToString(choice_), ToString(now));
   }
-  choice_ = std::move(choice.rails[0]);
+  choice_ = std::move(now);
   return OkStatus();
 }
 

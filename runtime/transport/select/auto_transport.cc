@@ -18,6 +18,9 @@ StatusOr<std::unique_ptr<Transport>> SelectTransport(TransportMode mode, const s
     if (!rdma.ok()) return Annotate(rdma.status(), "RDMA was asked for, and " + host + " has none");
     return rdma;
   }
+  if (rdma.status().code() == StatusCode::kInvalidArgument) {
+    return Annotate(rdma.status(), "RDMA of " + host);
+  }
   if (!rdma.ok()) {
     without_rdma(rdma.status());
     return make_tcp();

@@ -24,7 +24,9 @@ using MakeTransportFn = std::function<StatusOr<std::unique_ptr<Transport>>()>;
 // Makes what the mode asks for:
 //   tcp    TCP alone
 //   rdma   RDMA alone, or an error that says why not
-//   auto   both; TCP alone, which `without_rdma` is told, if there is no RDMA here
+//   auto   both; TCP alone, which `without_rdma` is told, if there is no RDMA here; an error
+//          if what was asked for of RDMA cannot be had (InvalidArgument of `make_rdma`):
+//          that is a mistake, not a host without RDMA
 //
 // `host` names this end in messages.
 StatusOr<std::unique_ptr<Transport>> SelectTransport(TransportMode mode, const std::string& host,

@@ -29,13 +29,15 @@ StatusOr<std::unique_ptr<Transport>> MakeTcp(int host) {
   return std::unique_ptr<Transport>(std::move(transport));
 }
 
-StatusOr<std::unique_ptr<Transport>> MakeRdma(int host, rdma::FakeFabric& fabric) {
+StatusOr<std::unique_ptr<Transport>> MakeRdma(int host, rdma::FakeFabric& fabric,
+                                              const rdma::Wish& wish = {}) {
   rdma::RdmaOptions options;
   options.job = "job";
   options.secret = "secret";
   options.host = host;
   options.name = kNames[host];
   options.bind_addresses = {"127.0.0.1"};
+  options.wish = wish;
   REIGEN_ASSIGN_OR_RETURN(auto transport,
                           rdma::RdmaTransport::Create(options, fabric.VerbsOf(host)));
   return std::unique_ptr<Transport>(std::move(transport));
@@ -139,6 +141,26 @@ TEST(AutoTransportTest, WithoutDevicesAutoIsTcpAndRdmaRefuses) {
   EXPECT_STREQ((*Select(TransportMode::kTcp, 0, fabric))->name(), "tcp");
   EXPECT_STREQ((*Select(TransportMode::kRdma, 0, fabric))->name(), "rdma");
   EXPECT_STREQ((*Select(TransportMode::kAuto, 0, fabric))->name(), "auto");
+}
+
+// C45: a wish is a wish, whether or not there would be TCP.
+TEST(AutoTransportTest, WhatWasAskedForAndCannotBeHadIsRefused) {
+  rdma::FakeFabric fabric;
+  fabric.AddDevice(0, "fake", "10.0.0.1").info.ports[0].active_mtu_bytes = 1024;
+  rdma::Wish mtu, device, gid, pkey;
+  mtu.mtu_bytes = 2048;
+  device.devices = {"mlx5_7"};
+  gid.gid_index = 9;
+  pkey.pkey = 0x8123;
+  for (const rdma::Wish& wish : {mtu, device, gid, pkey}) {
+    const auto made = SelectTransport(
+        TransportMode::kAuto, "anna", [] { return MakeTcp(0); },
+        [&] { return MakeRdma(0, fabric, wish); },
+        [](const Status& why) { ADD_FAILURE() << "it goes over TCP: " << why.ToString(); });
+    EXPECT_EQ(made.status().code(), StatusCode::kInvalidArgument);
+    EXPECT_NE(made.status().ToString().find("RDMA of anna: "), std::string::npos)
+        << made.status().ToString();
+  }
 }
 
 // C43

@@ -108,6 +108,9 @@ class Jobs(jobs.Case):
                 output = job.succeed()
             with jobs.Job(["true"], environment={"REIGEN_RDMA_MTU": "4096"}) as job:
                 code, refused = job.wait()
+            with jobs.Job(["true"], transport="auto",
+                          environment={"REIGEN_RDMA_MTU": "4096"}) as job:
+                code_of_auto, refused_by_auto = job.wait()
         finally:
             jobs.check("ip link set rn1 mtu 9000")
         self.assertRegex(output, "anna: .*path MTU 1024 .here 4096, there 1024; the smaller counts")
@@ -116,6 +119,9 @@ class Jobs(jobs.Case):
         self.assertNotEqual(0, code)
         self.assertRegex(refused, "RDMA was asked for, and bert has none: .*"
                                   "a path MTU of 4096 .* 1024; ask for less")
+        self.assertNotEqual(0, code_of_auto)
+        self.assertRegex(refused_by_auto, "RDMA of bert: .*rxe1:1: a path MTU of 4096 was asked "
+                                          "for, and the port's is 1024")
 
     def test_loss_and_delay_do_not_change_sums(self):
         lost = 0

@@ -177,7 +177,9 @@ void AddDevices(const probe::RdmaFacts& facts, const Wishes& wishes, Report* rep
   Finding between = Rdma(Level::kOk, "between hosts", "");
   if (!choice.ok()) {
     between.level = Level::kProblem;
-    between.text = Message(choice.status()) + "; links use TCP";
+    const bool wish = choice.status().code() == StatusCode::kInvalidArgument;
+    between.text = Message(choice.status()) +
+                   (wish ? ": a job with this wish is refused" : "; links use TCP");
     between.remedy =
         "mend a port (its line says how), or do without: `--transport tcp`";
     report->findings.push_back(between);
