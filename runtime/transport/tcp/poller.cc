@@ -1,6 +1,7 @@
 #include "runtime/transport/tcp/poller.h"
 
 #include <array>
+#include <string>
 #include <utility>
 
 #include "runtime/base/check.h"
@@ -32,7 +33,8 @@ StatusOr<Poller::Watch> Poller::Add(int fd, uint32_t events, Handler handler) {
   event.events = events;
   event.data.u64 = ++last_id_;
   if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) {
-    return ErrnoStatus(StatusCode::kResourceExhausted, "epoll_ctl");
+    return ErrnoStatus(StatusCode::kResourceExhausted,
+                       "epoll_ctl: descriptor " + std::to_string(fd) + " cannot be watched");
   }
   handlers_.emplace(last_id_, std::move(handler));
   return Watch(this, fd, last_id_);
