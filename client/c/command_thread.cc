@@ -5,7 +5,7 @@
 #include <variant>
 
 #include "client/c/command_reader.h"
-#include "client/c/fixed_text.h"
+#include "proto/local/fixed_text.h"
 
 namespace reigen::sdk {
 namespace {
@@ -81,7 +81,7 @@ void CommandThread::TakeNews() {
                           ? peers_->Open(*arena, &address)
                           : Invalid("no local rank " + std::to_string(arena->local_rank));
       answer.code = static_cast<uint32_t>(CodeOf(opened.code));
-      PutText(opened.text, answer.why_not);
+      local::PutText(opened.text, answer.why_not);
       if (opened.ok()) {
         const std::lock_guard lock(mutex_);
         memory_.Add(static_cast<uint16_t>(arena->local_rank), arena->arena, address,
@@ -92,7 +92,7 @@ void CommandThread::TakeNews() {
       local::HostScratchMapped answer;
       Result mapped = peers_->Map(*scratch, &address);
       answer.code = static_cast<uint32_t>(CodeOf(mapped.code));
-      PutText(mapped.text, answer.why_not);
+      local::PutText(mapped.text, answer.why_not);
       if (mapped.ok()) {
         const std::lock_guard lock(mutex_);
         memory_.Add(local::kHostScratchOwner, 0, address, scratch->bytes);
@@ -174,7 +174,7 @@ bool CommandThread::Answer(Out& out) {
   local::DoneSlot done;
   done.id = out.id;
   done.code = CodeOf(out.result.code);
-  done.text_bytes = PutText(out.result.text, done.text);
+  done.text_bytes = local::PutText(out.result.text, done.text);
   if (out.result.ok() && out.mirror) {
     done.arena = out.mirror->to.file()->id();
     done.offset = out.mirror->to.offset();

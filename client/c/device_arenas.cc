@@ -4,8 +4,8 @@
 #include <array>
 #include <utility>
 
-#include "client/c/fixed_text.h"
 #include "client/c/futex.h"
+#include "proto/local/fixed_text.h"
 
 namespace reigen::sdk {
 namespace {
@@ -34,7 +34,7 @@ local::AddDeviceArena Describe(const cuda::Device& device, local::DeviceArenaKin
   out.capability_major = facts.capability_major;
   out.writes_ordering = facts.writes_ordering;
   out.allows_rdma = facts.allows_rdma ? 1 : 0;
-  PutText(facts.bus_id, out.bus_id);
+  local::PutText(facts.bus_id, out.bus_id);
   return out;
 }
 
@@ -58,6 +58,9 @@ void DeviceArenas::ReportOnce(const std::string& line) {
 
 void DeviceArenas::GiveUp(const std::string& why) {
   given_up_ = true;
+  local::DeviceUse no_use;
+  local::PutText(why, no_use.why_not);
+  static_cast<void>(session_.Send(no_use).ok());  // else the session has ended
   ReportOnce("CUDA tensors go through host memory: " + why);
 }
 
@@ -208,7 +211,7 @@ Result DeviceArenas::AddScratch(uint64_t bytes) {
   local::AddDeviceArena packet = Describe(*device_, local::DeviceArenaKind::kScratch, bytes);
   UniqueFd dmabuf;
   const Result exported = device_->ExportDmabuf(*range, &dmabuf);
-  if (!exported.ok()) PutText(exported.text, packet.why_no_dmabuf);
+  if (!exported.ok()) local::PutText(exported.text, packet.why_no_dmabuf);
   std::shared_ptr<DeviceArena> arena;
   // RDMA devices hold the dma-buf for as long as they need it.
   return Add(packet, dmabuf.get(), std::move(range),

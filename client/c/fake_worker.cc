@@ -170,6 +170,9 @@ bool FakeWorker::OnPacket() {
     case local::PacketKind::kHostScratchMapped:
       mapped_.push_back(As<local::HostScratchMapped>(bytes.data()));
       return true;
+    case local::PacketKind::kDeviceUse:
+      no_uses_.push_back(As<local::DeviceUse>(bytes.data()));
+      return true;
     case local::PacketKind::kShutdown: {
       if (!script_.answer_shutdown) return true;
       OnSubmissions();

@@ -102,6 +102,8 @@ class FakeWorker {
   // The answers to these, in their order.
   std::vector<local::PeerArenaOpened> WaitForOpened(size_t count);
   std::vector<local::HostScratchMapped> WaitForMapped(size_t count);
+  // What it said of not using its GPU, the same way.
+  std::vector<local::DeviceUse> WaitForNoUse(size_t count);
   // The command thread sleeps.
   bool TrainerSleeps() const { return header_->trainer_sleeping.load() != 0; }
 
@@ -153,6 +155,7 @@ class FakeWorker {
   std::vector<local::DoneSlot> dones_;
   std::vector<local::PeerArenaOpened> opened_;
   std::vector<local::HostScratchMapped> mapped_;
+  std::vector<local::DeviceUse> no_uses_;
   std::vector<Mapping> scratches_;
 };
 

@@ -117,6 +117,10 @@ std::vector<local::HostScratchMapped> FakeWorker::WaitForMapped(size_t count) {
   return WaitFor(mapped_, count);
 }
 
+std::vector<local::DeviceUse> FakeWorker::WaitForNoUse(size_t count) {
+  return WaitFor(no_uses_, count);
+}
+
 void FakeWorker::SendPeerArena(const local::PeerArena& arena) {
   const std::lock_guard lock(mutex_);
   SendWithFds(&arena, sizeof(arena), {});

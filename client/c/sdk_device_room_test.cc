@@ -99,6 +99,22 @@ TEST_F(SdkDeviceRoomTest, OneThatIsLargerThanTheArenasGoesThroughHostMemoryWhich
   EXPECT_EQ(said.find("is larger than", first + text.size()), std::string::npos) << said;
 }
 
+// The host's others are told then, too.
+TEST_F(SdkDeviceRoomTest, TheWorkerIsToldWhyThereIsNoArena) {
+  setenv("REIGEN_CUDA_ARENA_MB", "1", 1);
+  Begin();
+  reigen_handle handle = 0;
+  for (int i = 0; i < 2; ++i) {
+    StartTwo(&handle);
+    EXPECT_EQ(Finish(handle), REIGEN_OK) << last_;
+  }
+  EXPECT_EQ(tripler_.on_host(), 2);
+  const auto said = worker_->WaitForNoUse(1);
+  EXPECT_EQ(said.size(), 1u);
+  EXPECT_EQ(said[0].use, 0u);
+  EXPECT_STREQ(said[0].why_not, "REIGEN_CUDA_ARENA_MB allows for no arena on a GPU");
+}
+
 TEST_F(SdkDeviceRoomTest, TheEndOfTheSessionEndsTheWait) {
   Patience("10000");
   BeginSilent();

@@ -15,6 +15,7 @@
 //                                         <-    DeviceArenaAdded
 //                                         <-    PeerArena, HostScratch + fd, DeviceUse
 //   PeerArenaOpened, HostScratchMapped    ->
+//   DeviceUse                             ->
 //                                         <-    command queue, futex
 //   done queue, wake eventfd              ->
 //   Shutdown                              ->
@@ -33,7 +34,7 @@
 namespace reigen::local {
 
 inline constexpr uint64_t kMagic = 0x4e45474945520001ull;
-inline constexpr uint32_t kVersion = 2;
+inline constexpr uint32_t kVersion = 3;
 
 // --- limits ---------------------------------------------------------------------
 // Slots of the submission queue: a grouped request of 1000 tensors with new names
@@ -146,7 +147,7 @@ enum class DeviceArenaKind : uint32_t {
 };
 
 inline constexpr uint32_t kIpcHandleBytes = 64;  // CUipcMemHandle
-inline constexpr uint32_t kWhyBytes = 96;        // text, cut, 0-terminated
+inline constexpr uint32_t kWhyBytes = 256;       // text, 0-terminated: fixed_text.h
 
 // Of a scratch with SCM_RIGHTS: its dma-buf, if the driver gave one.
 struct AddDeviceArena {
@@ -200,7 +201,8 @@ struct HostScratchMapped {
 };
 
 // Whether new payloads of CUDA tensors should be in device arenas. Until it is said: yes,
-// if the worker takes any.
+// if the worker takes any. From a trainer, with 0: that none of its own will be there,
+// in this epoch; the host's other trainers are told to do without as well.
 struct DeviceUse {
   Packet packet{.kind = PacketKind::kDeviceUse};
   uint32_t use = 0;
@@ -334,7 +336,7 @@ struct DoneSlot {
   uint32_t arena = 0;
   uint32_t reserved = 0;
   uint64_t offset = 0;
-  char text[kWhyBytes] = {};
+  char text[96] = {};
 };
 
 // --- the queues file --------------------------------------------------------------
@@ -393,13 +395,13 @@ static_assert(sizeof(Refused) == 1048);
 static_assert(sizeof(EpochBegun) == 56);
 static_assert(sizeof(GrowArena) == 24);
 static_assert(sizeof(ArenaGrown) == 32);
-static_assert(sizeof(AddDeviceArena) == 216);
+static_assert(sizeof(AddDeviceArena) == 376);
 static_assert(sizeof(DeviceArenaAdded) == 32);
 static_assert(sizeof(PeerArena) == 96 && offsetof(PeerArena, ipc_handle) == 32);
-static_assert(sizeof(PeerArenaOpened) == 128);
+static_assert(sizeof(PeerArenaOpened) == 288);
 static_assert(sizeof(HostScratch) == 24);
-static_assert(sizeof(HostScratchMapped) == 120);
-static_assert(sizeof(DeviceUse) == 120);
+static_assert(sizeof(HostScratchMapped) == 280);
+static_assert(sizeof(DeviceUse) == 280);
 static_assert(sizeof(CommandSlot) == sizeof(Slot) && offsetof(CommandSlot, dtype) == 48);
 static_assert(sizeof(ItemSize) == 16 && sizeof(MemoryPlace) == 16);
 static_assert(sizeof(DoneSlot) == sizeof(Slot));

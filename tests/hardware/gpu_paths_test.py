@@ -46,9 +46,18 @@ class GpuPathsTest(unittest.TestCase):
                    ON_ITS_OWN_GPU, REIGEN_FAKE_CUDA_NO_PEER="1")
 
     def test_memory_without_handles_is_not_used(self):
-        self.check(["-np", "2"], ["go through host memory: CUDA device 0: cuIpcGetMemHandle: "
-                                  "CUDA_ERROR_NOT_SUPPORTED"],
+        why = "CUDA device 0: cuIpcGetMemHandle: CUDA_ERROR_NOT_SUPPORTED"
+        self.check(["-np", "2"], ["[%d]<stderr>:reigen: CUDA tensors go through host memory: %s" %
+                                  (rank, why) for rank in (0, 1)],
                    REIGEN_FAKE_CUDA_FAIL="cuIpcGetMemHandle=801")
+
+    def test_one_rank_whose_memory_has_no_handle_is_told_to_the_other(self):
+        script = ('if [ "$REIGEN_RANK" = 1 ]; then export REIGEN_FAKE_CUDA_FAIL=cuIpcGetMemHandle=801; '
+                  'fi; exec "$0" --quick')
+        why = "rank 1 has no tensors on its GPU: CUDA device 0: cuIpcGetMemHandle: CUDA_ERROR_NOT_SUPPORTED"
+        self.check(["-np", "2"], ["go through host memory from now on: " + why,
+                                  "[0]<stderr>:reigen: CUDA tensors go through host memory: " + why],
+                   ["sh", "-c", script, RANK])
 
     def test_host_scratch_that_cannot_be_page_locked_leaves_it_to_the_cpu(self):
         self.check(TWO_HOSTS, ["cannot map the scratch for its GPU: CUDA device 0: cuMemHostRegister"],

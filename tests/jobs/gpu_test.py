@@ -54,12 +54,18 @@ class GpuTest(jobs.JobCase):
         self.assertNotIn(ON_GPUS, output)
         self.assertNotIn("gpu-direct:", output)
 
-    def test_a_rank_without_kernels_has_its_hosts_others_mirror_theirs(self):
+    def test_a_rank_without_kernels_has_its_hosts_others_do_without_and_all_are_told(self):
         script = 'if [ "$REIGEN_RANK" = 1 ]; then export REIGEN_CUDA_KERNELS=off; fi; exec "$0" "$@"'
         output = self.run_ranks(TWO_HOSTS, wrapper=["sh", "-c", script])
         self.check_rows(output)
-        self.assertRegex(output, "localhost: .*reduced by the CPU: not all ranks of this host")
-        self.assertNotRegex(output, r"127\.0\.0\.1: .*reduced by the CPU")
+        why = "CUDA device 0 has no kernels"
+        self.assertIn("[1]<stderr>:reigen: CUDA tensors go through host memory: " + why, output)
+        why = "rank 1 has no tensors on its GPU: " + why
+        self.assertRegex(output, "localhost: .*go through host memory from now on: " + why)
+        self.assertIn("[0]<stderr>:reigen: CUDA tensors go through host memory: " + why, output)
+        self.assertNotRegex(output, r"127\.0\.0\.1: .*through host memory")
+        for rank in (2, 3):
+            self.assertNotIn("[%d]<stderr>:reigen: CUDA tensors go" % rank, output)
 
     def test_require_ends_the_job_on_all_hosts_with_the_reason(self):
         output = self.run_ranks(TWO_HOSTS + ["--gpu-direct", "require"], code=71)

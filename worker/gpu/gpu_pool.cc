@@ -206,6 +206,10 @@ void GpuPool::OnHostScratchMapped(int local, const Status& status) {
   scratch_->OnMapped(local, status);
 }
 
+void GpuPool::OnNoDeviceUse(int local, const std::string& why) {
+  NotForGood(Name(local) + " has no tensors on its GPU: " + why);
+}
+
 void GpuPool::OnSessionEnded(int local, bool memory_stays) {
   if (state_[local].ended) return;
   state_[local].ended = true;

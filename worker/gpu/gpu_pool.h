@@ -65,6 +65,7 @@ class GpuPool : public collective::Gpus, public DeviceHandler, public GateGpus {
   void OnDeviceArena(int local, DeviceArena arena) override;
   void OnPeerArenaOpened(int local, int owner, uint32_t arena, const Status& status) override;
   void OnHostScratchMapped(int local, const Status& status) override;
+  void OnNoDeviceUse(int local, const std::string& why) override;
   void OnCommandDone(int local, const local::DoneSlot& done) override;
   void OnSessionEnded(int local, bool memory_stays) override;
 

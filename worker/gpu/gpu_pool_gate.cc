@@ -79,6 +79,7 @@ GateGpus::Fitness GpuPool::FitsScratch() {
 GateGpus::Fitness GpuPool::NotForGood(const std::string& why) {
   if (told_.empty()) {
     told_ = why;
+    REIGEN_INFO("CUDA tensors of this host go through host memory from now on: {}", why);
     for (int local : leaders_) trainers_->SendDeviceUse(local, false, why);
   }
   return {Verdict::kNot, why};
@@ -93,8 +94,9 @@ void GpuPool::Mirror(int local, const Request& request, const std::string& why,
                      Mirrored mirrored) {
   if (mirror_why_ != why) {
     mirror_why_ = why;
-    REIGEN_WARN("{}: CUDA tensors go through host memory and are reduced by the CPU: {}",
-                request.name, why);
+    const bool explained = told_.empty() || told_ == why;
+    REIGEN_WARN("{}: CUDA tensors go through host memory and are reduced by the CPU: {}{}",
+                request.name, why, explained ? "" : " (" + told_ + ")");
   }
   if (const Status status = WhyNoCommands(local); !status.ok()) {
     calls_.push_back([mirrored = std::move(mirrored), status] { mirrored(status); });

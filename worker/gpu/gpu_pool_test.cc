@@ -181,6 +181,20 @@ TEST_F(GpuPoolTest, WhoCannotOpenIsSaidToAll) {
   EXPECT_EQ(trainers_.not_used, (std::map<int, std::string>{{0, fitness.why}, {1, fitness.why}}));
 }
 
+TEST_F(GpuPoolTest, ThatOneHasNoTensorsOnItsGpuIsSaidToAllAndToWhoComesLater) {
+  AddArenas(0);
+  const std::string why = "CUDA device 0: cuIpcGetMemHandle: CUDA_ERROR_NOT_SUPPORTED";
+  pool_.OnNoDeviceUse(1, why);
+  const std::string told = "rank 5 has no tensors on its GPU: " + why;
+  EXPECT_EQ(trainers_.not_used, (std::map<int, std::string>{{0, told}}));
+  AddArenas(1);
+  EXPECT_EQ(trainers_.not_used, (std::map<int, std::string>{{0, told}, {1, told}}));
+  trainers_.not_used.clear();
+  pool_.BeginEpoch();
+  AddArenas(0);
+  EXPECT_TRUE(trainers_.not_used.empty());
+}
+
 TEST_F(GpuPoolTest, ACommandNamesPlacesAndEndsWithItsAnswer) {
   AddBoth();
   Submit(1);

@@ -39,6 +39,8 @@ class DeviceHandler {
   // Each once, and only for what was sent.
   virtual void OnPeerArenaOpened(int local, int owner, uint32_t arena, const Status& status) = 0;
   virtual void OnHostScratchMapped(int local, const Status& status) = 0;
+  // It puts no payloads there in this epoch.
+  virtual void OnNoDeviceUse(int local, const std::string& why) = 0;
   // In the order of SendCommand, one for each; none after OnSessionEnded.
   virtual void OnCommandDone(int local, const local::DoneSlot& done) = 0;
   // Its memory stays until no bucket uses it; for good if `memory_stays`: then plans of what

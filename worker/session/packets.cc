@@ -55,6 +55,7 @@ StatusOr<TrainerPacket> Parse(std::span<const std::byte> bytes) {
     case local::PacketKind::kHostScratchMapped:
       fits = CopyExactly(bytes, packet.host_scratch_mapped);
       break;
+    case local::PacketKind::kDeviceUse: fits = CopyExactly(bytes, packet.device_use); break;
     default: break;
   }
   if (!fits) return InvalidArgument("a packet that trainers do not send");
@@ -115,15 +116,10 @@ std::string TextOf(std::span<const char> field) {
   return text;
 }
 
-void SetText(const std::string& text, std::span<char> field) {
-  const size_t bytes = std::min(text.size(), field.size() - 1);
-  std::memcpy(field.data(), text.data(), bytes);
-  field[bytes] = 0;
-}
-
 StatusOr<std::optional<TrainerPacket>> ReceivePacket(int socket,
                                                      collective::WorkExecutor* executor) {
-  std::array<std::byte, 256> bytes;  // more than any packet of a trainer
+  std::array<std::byte, 512> bytes;
+  static_assert(sizeof(local::AddDeviceArena) < sizeof bytes, "the largest of a trainer");
   iovec part{bytes.data(), bytes.size()};
   alignas(cmsghdr) char control[CMSG_SPACE(kMaxFdsReceived * sizeof(int))];
   msghdr message{};

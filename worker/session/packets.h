@@ -26,6 +26,7 @@ struct TrainerPacket {
   TrainerFd dmabuf;                               // of it; of no other packet
   local::PeerArenaOpened peer_arena_opened;       // kPeerArenaOpened
   local::HostScratchMapped host_scratch_mapped;   // kHostScratchMapped
+  local::DeviceUse device_use;                    // kDeviceUse
 };
 
 // Never waits: a trainer that does not read loses its session (an error).
@@ -39,8 +40,6 @@ Status SendPacket(int socket, const T& packet, std::span<const int> fds = {}) {
 // A text field of a packet or a slot, to be shown to people: up to its end or the first 0;
 // what is not printable becomes '?'.
 std::string TextOf(std::span<const char> field);
-// Sets such a field, cut, with its 0.
-void SetText(const std::string& text, std::span<char> field);
 
 local::Refused MakeRefused(local::ResultCode code, const std::string& text);
 

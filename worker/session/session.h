@@ -64,6 +64,8 @@ class Session {
   // *result: what the trainer says.
   Status TakeOpened(const local::PeerArenaOpened& packet, Status* result);
   Status TakeMapped(const local::HostScratchMapped& packet, Status* result);
+  // The same of one that says that it does not use its GPU.
+  Status TakeNoUse(const local::DeviceUse& packet, std::string* why) const;
   Commands& commands() { return commands_; }
   // Of an arena of host memory; null: there is no such place.
   std::byte* HostMemory(uint32_t arena, uint64_t offset, uint64_t bytes) const;

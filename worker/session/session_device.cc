@@ -120,6 +120,14 @@ Status Session::TakeMapped(const local::HostScratchMapped& packet, Status* resul
   return ReadResult(packet.code, packet.why_not, result);
 }
 
+Status Session::TakeNoUse(const local::DeviceUse& packet, std::string* why) const {
+  // What was decided for the epoch before would be another's decision.
+  if (!in_epoch_) return InvalidArgument("a use of its GPU before the epoch");
+  if (packet.use != 0) return InvalidArgument("that its GPU is used, which is so until it says no");
+  *why = TextOf(packet.why_not);
+  return OkStatus();
+}
+
 std::byte* Session::HostMemory(uint32_t arena, uint64_t offset, uint64_t bytes) const {
   if (arena >= views_.size()) return nullptr;
   const ArenaView& view = views_[arena];

@@ -1,6 +1,7 @@
 // The half of Sessions that is about the trainers' GPUs.
 #include <utility>
 
+#include "proto/local/fixed_text.h"
 #include "worker/session/sessions.h"
 
 namespace reigen::worker {
@@ -19,6 +20,12 @@ void Sessions::HandleDevice(Session& session, TrainerPacket& packet) {
     devices_->OnPeerArenaOpened(local, static_cast<int>(opened.local_rank), opened.arena,
                                         result);
     BreakUnlessOk(local, session.SendNextPeerArenas());
+  } else if (packet.kind == local::PacketKind::kDeviceUse) {
+    std::string why;
+    if (const Status s = session.TakeNoUse(packet.device_use, &why); !s.ok()) {
+      return Break(local, "sent " + Message(s));
+    }
+    devices_->OnNoDeviceUse(local, why);
   } else {
     if (const Status s = session.TakeMapped(packet.host_scratch_mapped, &result); !s.ok()) {
       return Break(local, "sent " + Message(s));
@@ -73,7 +80,7 @@ void Sessions::SendDeviceUse(int local, bool use, const std::string& why_not) {
   if (sessions_[local] == nullptr) return;
   local::DeviceUse packet;
   packet.use = use ? 1 : 0;
-  SetText(why_not, packet.why_not);
+  local::PutText(why_not, packet.why_not);
   BreakUnlessOk(local, SendPacket(sessions_[local]->socket(), packet));
 }
 

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "proto/local/fixed_text.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/collective/executor.h"
@@ -92,6 +93,7 @@ class SessionsDeviceTest : public testing::Test, public SessionHandler, public D
   void OnHostScratchMapped(int, const Status& status) override {
     said_.push_back("mapped " + Message(status));
   }
+  void OnNoDeviceUse(int, const std::string& why) override { said_.push_back("no use: " + why); }
   void OnCommandDone(int, const local::DoneSlot& done) override {
     said_.push_back("done " + std::to_string(done.id));
   }
@@ -224,7 +226,7 @@ TEST_F(SessionsDeviceTest, AnswersAreTakenOnce) {
   ASSERT_EQ(trainer_->Receive(), local::PacketKind::kHostScratch);
   local::HostScratchMapped mapped;
   mapped.code = static_cast<uint32_t>(local::ResultCode::kResourceExhausted);
-  SetText("no\tmemory", mapped.why_not);
+  local::PutText("no\tmemory", mapped.why_not);
   trainer_->Send(mapped);
   local::PeerArenaOpened opened;
   opened.local_rank = 3;
@@ -235,6 +237,24 @@ TEST_F(SessionsDeviceTest, AnswersAreTakenOnce) {
   trainer_->Send(opened);
   ExpectGone("was not asked to open");
   EXPECT_EQ(said_.back(), "ended, its memory stays");
+}
+
+TEST_F(SessionsDeviceTest, ATrainerSaysOnlyThatItDoesNotUseItsGpu) {
+  local::DeviceUse packet;
+  local::PutText("no\tkernels", packet.why_not);
+  trainer_->Send(packet);
+  TurnUntil([this] { return !said_.empty(); });
+  EXPECT_EQ(said_, (std::vector<std::string>{"no use: no?kernels"}));
+  packet.use = 1;
+  trainer_->Send(packet);
+  ExpectGone("that its GPU is used");
+}
+
+TEST_F(SessionsDeviceTest, ThatAGpuIsNotUsedBeforeTheEpochEndsTheSession) {
+  sessions_->Release(0);
+  Attach();
+  trainer_->Send(local::DeviceUse{});
+  ExpectGone("a use of its GPU before the epoch");
 }
 
 TEST_F(SessionsDeviceTest, OfASessionThatLeftNoMemoryStays) {

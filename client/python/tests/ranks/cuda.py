@@ -3,7 +3,7 @@ has not happened.
 
 Run: LD_LIBRARY_PATH=<the fake's folder> reigenrun -np 3 /usr/bin/python3 cuda.py device
 or, with --gpu-direct off, cuda.py host: where the tensors go between; or cuda.py mirrored:
-rank 1 has no place for them on its GPU, so those of its host are fetched from theirs.
+rank 1 has no place for them on its GPU, so those of its host do without theirs.
 """
 
 import hashlib
@@ -128,8 +128,8 @@ def check_fault(path, rank, size):
     stream = fake_gpu.new_stream()
     if rank == 0:
         array = fake_gpu.Array(np.ones(9, "float32"), stream)
-        # Of one whose tensors went to a device arena, or do not.
-        fetch = b"cuMemcpyDtoHAsync_v2" if path == "host" else b"cuMemcpyAsync"
+        # Of one whose tensors went to a device arena, or do not any more.
+        fetch = b"cuMemcpyAsync" if path == "device" else b"cuMemcpyDtoHAsync_v2"
         fake_gpu.cuda.reigen_fake_cuda_fail(fetch, 700, 0)
         for _ in range(2):
             try:
