@@ -110,6 +110,21 @@ class LostDaemonTest(unittest.TestCase):
     def test_a_killed_guard(self):
         self.lose("reigen-worker", "guard", signal.SIGKILL, 71, r"host \d \(.*guard")
 
+    def test_a_stopped_guard(self):
+        self.lose("reigen-worker", "guard", signal.SIGSTOP, 71,
+                  r"host \d \(.*its guard has stopped: no sign of life for 3 s")
+
+    def test_a_guard_that_is_stopped_for_a_second_loses_nothing(self):
+        with job.Job(["-H", "localhost:1,127.0.0.1:1"],
+                     ["sh", "-c", "echo before; sleep 4; echo after"]) as running:
+            running.wait_for("before", 2)
+            guard = running.daemons("reigen-worker", "guard")[0].pid
+            os.kill(guard, signal.SIGSTOP)
+            time.sleep(1)
+            os.kill(guard, signal.SIGCONT)
+            self.assertEqual(0, running.wait(30), running.errors())
+            self.assertEqual(2, running.text().count("after"))
+
     def test_a_killed_coordinator(self):
         self.lose("reigen-coordinator", "", signal.SIGKILL, 72, "the coordinator was lost")
 

@@ -26,6 +26,8 @@ constexpr Duration kStartMessageLimit = seconds(120);
 constexpr Duration kDrainLimit = seconds(60);
 constexpr Duration kOrphanDrainLimit = seconds(2);
 constexpr int kIdlePollMs = 1000;
+// Signs of life for the launcher, when this process is awake anyway.
+constexpr Duration kAlive = milliseconds(500);
 
 Duration FromSeconds(double s, double otherwise) {
   return std::chrono::duration_cast<Duration>(
@@ -105,6 +107,7 @@ void Guard::Loop() {
   for (;;) {
     const Time now = Now();
     if (!Step(now)) return;
+    ShowLife(now);
     WaitForSomething(now);
   }
 }
@@ -190,6 +193,13 @@ void Guard::TakeInput(Time now) {
   if (open.ok() && *open) return;
   input_open_ = false;
   BeginEnd("the launcher is gone", /*lost=*/false, now);
+}
+
+void Guard::ShowLife(Time now) {
+  // What waits to be sent shows it as well.
+  if (!ready_ || phase_ == Phase::kClosing || now < next_alive_ || !relay_.all_sent()) return;
+  next_alive_ = now + kAlive;
+  relay_.Send(launch::FromGuard());
 }
 
 void Guard::TakeHeartbeat(Time now) {

@@ -58,6 +58,7 @@ class Guard {
   void TakeSignals(Time now);
   void TakeInput(Time now);
   void TakeHeartbeat(Time now);
+  void ShowLife(Time now);
   void Reap(Time now);
   void BeginEnd(const std::string& reason, bool lost, Time now);
   void SendDone();
@@ -75,6 +76,7 @@ class Guard {
   ServeProcess serve_;
   bool ready_ = false;   // the first heartbeat came
   Time beat_deadline_{};
+  Time next_alive_{};
 
   Phase phase_ = Phase::kServing;
   std::string reason_;

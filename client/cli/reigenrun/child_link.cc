@@ -72,6 +72,10 @@ void ChildLink::Send(const std::string& payload) {
 
 void ChildLink::CloseInput() { input_.Reset(); }
 
+void ChildLink::Wake() {
+  if (!exit_) kill(child_.pid, SIGCONT);
+}
+
 void ChildLink::Kill() {
   if (!exit_) kill(-child_.pid, SIGKILL);
 }

@@ -30,6 +30,8 @@ class ChildLink {
 
   void Send(const std::string& payload);
   void CloseInput();
+  // SIGCONT to it.
+  void Wake();
   // SIGKILL to it and what it started in its session.
   void Kill();
 

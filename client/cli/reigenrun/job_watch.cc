@@ -18,6 +18,10 @@ std::string SecondsText(Duration d) {
   return text;
 }
 
+// OnTime comes at least every second; a longer gap is this process's own (stopped,
+// starved), in which it heard of nobody.
+constexpr Duration kPause = seconds(2);
+
 void Append(Actions* to, Actions more) {
   for (Action& a : more) to->push_back(std::move(a));
 }
@@ -30,17 +34,21 @@ JobWatch::Limits JobWatch::Limits::Scaled(double scale,
     return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(s));
   };
   return {of(scaled_already.start_timeout_seconds()), of(2 * scale),
-          of(scaled_already.coordinator_timeout_seconds()), of(4 * scale), of(9 * scale)};
+          of(scaled_already.coordinator_timeout_seconds()),
+          of(scaled_already.dead_after_seconds()), of(4 * scale), of(9 * scale)};
 }
 
 JobWatch::JobWatch(std::vector<std::string> host_names, Limits limits, Time now)
     : limits_(limits),
       start_deadline_(now + limits.start),
-      silence_deadline_(now + std::max(limits.silence, limits.start)) {
+      silence_deadline_(now + std::max(limits.silence, limits.start)),
+      last_time_(now) {
   for (std::string& name : host_names) hosts_.push_back({.name = std::move(name)});
 }
 
 void JobWatch::OnCoordinatorAlive(Time now) { silence_deadline_ = now + limits_.silence; }
+
+void JobWatch::OnHostAlive(int host, Time now) { hosts_[host].heard = now; }
 
 Actions JobWatch::OnHostReady(int host) {
   if (hosts_[host].state == HostState::kStarting) hosts_[host].state = HostState::kReady;
@@ -161,8 +169,28 @@ Actions JobWatch::StopAll(bool hurry) const {
   return actions;
 }
 
+Actions JobWatch::LoseSilentHosts(Time now) {
+  Actions actions;
+  for (size_t h = 0; h < hosts_.size(); ++h) {
+    Host& host = hosts_[h];
+    if (host.state != HostState::kReady || host.lost || !host.heard) continue;
+    if (now - *host.heard < limits_.guard_silence) continue;
+    const int number = static_cast<int>(h);
+    Append(&actions, OnHostLost(number, "its guard has stopped: no sign of life for " +
+                                            SecondsText(limits_.guard_silence), "", now));
+    // A stopped one could not end what it started.
+    actions.push_back({.kind = Action::Kind::kWakeHost, .host = number});
+  }
+  return actions;
+}
+
 Actions JobWatch::OnTime(Time now) {
   Actions actions;
+  const Duration gap = now - std::exchange(last_time_, now);
+  if (gap >= kPause) {
+    for (Host& host : hosts_) host.heard = host.heard ? std::optional(now) : std::nullopt;
+  }
+  if (!verdict_) actions = LoseSilentHosts(now);
   if (!verdict_ && now >= start_deadline_) {
     for (size_t h = 0; h < hosts_.size(); ++h) {
       if (hosts_[h].state != HostState::kStarting) continue;
@@ -222,6 +250,10 @@ Time JobWatch::deadline() const {
     if (starting) next = std::min(next, start_deadline_);
     if (own_) next = std::min(next, own_deadline_);
     next = std::min(next, silence_deadline_);
+    for (const Host& host : hosts_) {
+      if (host.state != HostState::kReady || host.lost || !host.heard) continue;
+      next = std::min(next, *host.heard + limits_.guard_silence);
+    }
   } else {
     if (!stopped_) next = std::min(next, stop_deadline_);
     if (!killed_) next = std::min(next, kill_deadline_);

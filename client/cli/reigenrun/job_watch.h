@@ -28,6 +28,7 @@ struct Action {
     kTellHostLost,      // the coordinator: host, text, code
     kTellInterrupt,     // the coordinator: code = signal
     kStopHost,          // its guard: end your tree (hurry: at once); text = reason
+    kWakeHost,          // its guard or remote shell here: SIGCONT
     kKillHost,          // its guard or remote shell here: SIGKILL
     kCloseCoordinator,  // close its stdin
     kKillCoordinator,
@@ -46,6 +47,7 @@ class JobWatch {
     Duration start = seconds(30);
     Duration answer = seconds(2);  // of the coordinator, to what it is told
     Duration silence = seconds(8);  // of the coordinator, which shows life every second
+    Duration guard_silence = seconds(3);  // of a guard, which shows life twice a second
     Duration stop = seconds(4);    // after the verdict: guards are told to stop
     Duration kill = seconds(9);    // after the verdict: whatever is left here is killed
     static Limits Scaled(double scale, const launch::JobOptions& scaled_already);
@@ -56,6 +58,8 @@ class JobWatch {
   // Any message of it.
   void OnCoordinatorAlive(Time now);
   Actions OnHostReady(int host);
+  // Any message of its guard; or none is read now, and its silence means nothing.
+  void OnHostAlive(int host, Time now);
   // The guard says that its worker died or stopped. `last_words`: what the remote
   // shell or the daemons there said last on stderr.
   Actions OnHostLost(int host, const std::string& reason, const std::string& last_words, Time now);
@@ -85,9 +89,11 @@ class JobWatch {
     std::string name;
     HostState state = HostState::kStarting;
     bool lost = false;  // told
+    std::optional<Time> heard{};  // its guard
   };
 
   Actions Lose(int host, const std::string& reason, Time now);
+  Actions LoseSilentHosts(Time now);
   Actions Decide(int code, const std::string& reason, int host, bool stop_now, Time now);
   Actions Stop(HostState state, bool hurry = false) const;
   Actions StopAll(bool hurry) const;
@@ -99,6 +105,7 @@ class JobWatch {
   Limits limits_;
   Time start_deadline_;
   Time silence_deadline_;
+  Time last_time_;
   bool coordinator_closed_ = false;
   bool coordinator_told_to_close_ = false;
   bool interrupted_ = false;

@@ -165,6 +165,33 @@ TEST_F(JobWatchTest, ASilentCoordinatorIsLost) {
   EXPECT_EQ(watch_.verdict().code(), 72);
 }
 
+TEST_F(JobWatchTest, AHostWhoseGuardIsSilentIsLostAndTheGuardWoken) {
+  BothReady();
+  for (int second = 0; second < 3; ++second, now_ += seconds(1)) {
+    watch_.OnHostAlive(0, now_);
+    if (second == 0) watch_.OnHostAlive(1, now_);
+    EXPECT_TRUE(watch_.OnTime(now_).empty()) << second;
+  }
+  EXPECT_EQ(watch_.deadline(), now_);
+  const Actions actions = watch_.OnTime(now_);
+  ASSERT_EQ(Count(actions, Kind::kTellHostLost), 1);
+  EXPECT_EQ(Count(actions, Kind::kTellHostLost, 1), 1);
+  EXPECT_NE(actions[0].text.find("its guard has stopped: no sign of life for 3 s"),
+            std::string::npos);
+  EXPECT_EQ(Count(actions, Kind::kWakeHost, 1), 1);
+  EXPECT_TRUE(watch_.OnTime(now_ + milliseconds(100)).empty()) << "told once";
+}
+
+TEST_F(JobWatchTest, ALauncherThatWasItselfStoppedTakesNobodysSilenceForAnEnd) {
+  BothReady();
+  watch_.OnHostAlive(0, now_);
+  EXPECT_TRUE(watch_.OnTime(now_).empty());
+  now_ += seconds(7);
+  EXPECT_TRUE(watch_.OnTime(now_).empty());
+  now_ += seconds(1);
+  EXPECT_TRUE(watch_.OnTime(now_).empty());
+}
+
 TEST_F(JobWatchTest, TheFirstSignalAsksTheSecondHurries) {
   BothReady();
   Actions actions = watch_.OnSignal(2, now_);

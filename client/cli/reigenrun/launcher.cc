@@ -116,6 +116,7 @@ void Launcher::Wait() {
   for (size_t h = 0; h < guards_.size(); ++h) {
     if (!guards_[h] || guard_closed_[h]) continue;
     guards_[h]->Progress(reading);
+    if (!reading) watch_.OnHostAlive(static_cast<int>(h), Now());
     TakeFromHost(static_cast<int>(h));
   }
   Do(watch_.OnTime(Now()));
@@ -168,7 +169,9 @@ void Launcher::TakeFromHost(int host) {
   }
   for (const std::string& bytes : guard.TakeFrames()) {
     launch::FromGuard message;
-    if (message.ParseFromString(bytes)) OnMessage(host, message);
+    if (!message.ParseFromString(bytes)) continue;
+    watch_.OnHostAlive(host, Now());
+    OnMessage(host, message);
   }
   if (!guard.closed()) return;
   guard_closed_[host] = true;
@@ -227,6 +230,9 @@ void Launcher::Do(const Actions& actions) {
         order.mutable_stop()->set_reason(action.text);
         order.mutable_stop()->set_hurry(action.hurry);
         guard->Send(order.SerializeAsString());
+        break;
+      case Action::Kind::kWakeHost:
+        if (guard != nullptr) guard->Wake();
         break;
       case Action::Kind::kKillHost:
         if (guard != nullptr) guard->Kill();
