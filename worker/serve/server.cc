@@ -76,7 +76,8 @@ Status Server::SetUp() {
                             [this](pid_t pid, int local) {
                               return trainers_ != nullptr &&
                                      trainers_->Descends(pid, ranks_[local]);
-                            }},
+                            },
+                        .closer = &closer_},
       loop_.get(), executor_.get(), static_cast<SessionHandler*>(this));
   SetUpGpus();
   REIGEN_RETURN_IF_ERROR(sessions_->Listen(options_.folder + "/worker.sock"));

@@ -24,6 +24,7 @@
 #include "worker/gpu/gpu_pool.h"
 #include "worker/gpu/gpu_scratch.h"
 #include "worker/serve/network.h"
+#include "worker/session/closer.h"
 #include "worker/session/sessions.h"
 #include "worker/spawn/trainers.h"
 
@@ -109,6 +110,7 @@ class Server : private SessionHandler {
 
   std::unique_ptr<EventLoop> loop_;
   std::unique_ptr<collective::WorkExecutor> executor_;
+  Closer closer_;
   std::unique_ptr<GpuScratch> gpu_scratch_;
   std::unique_ptr<GpuPool> gpus_;
   std::unique_ptr<Gate> gate_;  // of the buckets

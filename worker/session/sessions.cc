@@ -30,8 +30,9 @@ Sessions::Sessions(Options options, EventLoop* loop, collective::WorkExecutor* e
     : options_(std::move(options)),
       loop_(loop),
       executor_(executor),
+      closer_(options_.closer != nullptr ? options_.closer : executor),
       handler_(handler),
-      listener_(loop, executor,
+      listener_(loop, closer_,
                 [this](TrainerFd socket, const PeerIdentity& peer, const local::Hello& hello) {
                   OnStranger(std::move(socket), peer, hello);
                 }),
@@ -140,7 +141,7 @@ Status Sessions::Watch(const Session& session) {
 void Sessions::OnSocket(int local) {
   while (sessions_[local] != nullptr) {
     const std::shared_ptr<Session> session = sessions_[local];
-    StatusOr<std::optional<TrainerPacket>> packet = ReceivePacket(session->socket(), executor_);
+    StatusOr<std::optional<TrainerPacket>> packet = ReceivePacket(session->socket(), closer_);
     if (!packet.ok()) {
       Drain(local);
       const bool closed = packet.status().code() == StatusCode::kUnavailable;

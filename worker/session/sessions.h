@@ -55,6 +55,8 @@ class Sessions : public DeviceTrainers {
     std::vector<int> ranks;  // global, in local order
     // Whether the process is the one started for the local rank, or descends from it.
     std::function<bool(pid_t pid, int local)> belongs;
+    // Closes trainers' descriptors; none: the executor.
+    collective::WorkExecutor* closer = nullptr;
   };
 
   // All must outlive this.
@@ -123,6 +125,7 @@ class Sessions : public DeviceTrainers {
   const Options options_;
   EventLoop* const loop_;
   collective::WorkExecutor* const executor_;
+  collective::WorkExecutor* const closer_;
   SessionHandler* const handler_;
   DeviceHandler* devices_ = nullptr;
   Listener listener_;

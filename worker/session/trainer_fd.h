@@ -11,8 +11,9 @@
 
 namespace reigen::worker {
 
-// The executor closes it: a close can block, of a socket that lingers as of a file on the
-// trainer's FUSE mount, and what nobody has taken out of a socket is closed with it.
+// The executor (closer.h) closes it: a close can block, of a socket that lingers as of a
+// file on the trainer's FUSE mount, and what nobody has taken out of a socket is closed
+// with it.
 //
 // Threads: one owner, that of the executor, which outlives it.
 class TrainerFd {
