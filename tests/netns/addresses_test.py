@@ -11,6 +11,12 @@ STEPS = job.trainer("steps.py") + ["20"]
 # A job that can be looked at while it runs.
 SLOW_STEPS = job.trainer("steps.py") + ["100", "0.05"]
 MEBIBYTES = 16
+HOLD = """
+import socket, time
+held = socket.create_server(("%s", 24000))
+print("held", flush=True)
+time.sleep(120)
+"""
 
 
 class C21AddressesTest(NetworkCase):
@@ -96,6 +102,24 @@ class C52ListenersTest(NetworkCase):
                 for _, port, line in space.listeners():
                     self.assertIn(port, range(24000, 24010), line)
             self.assert_succeeds(running)
+
+    def test_a_port_range_without_a_free_port_is_the_reason_and_nothing_else(self):
+        with Network([Host(), Host()]) as network:
+            full = network.hosts[1]
+            holder = subprocess.Popen(full.command(
+                [job.PYTHON, "-c", HOLD % full.ipv4]), stdout=subprocess.PIPE, text=True)
+            self.assertEqual("held\n", holder.stdout.readline())
+            try:
+                with job.Job(network, ["-H", network.host_list(1), "--transport", "tcp",
+                                       "--port-range", "24000-24000"], SLOW_STEPS) as running:
+                    code, output = running.wait(60)
+                    running.check_nothing_left(self)
+            finally:
+                holder.kill()
+                holder.communicate()
+            self.assertEqual(71, code, output)
+            self.assertRegex(output, r"reigenrun: host 1 \(%s\): .*24000" % full.name)
+            self.assertNotRegex(output, "the worker ended|exit 7|last words")
 
     def test_c52_the_secret_is_in_no_command_line_and_no_environment(self):
         with Network([Host(), Host()]) as network, \

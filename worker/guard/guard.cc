@@ -16,6 +16,7 @@
 
 #include "runtime/base/child_process.h"
 #include "runtime/base/version.h"
+#include "worker/spawn/serve_fds.h"
 
 namespace reigen::worker {
 namespace {
@@ -207,7 +208,9 @@ void Guard::TakeHeartbeat(Time now) {
   char beats[256];
   ssize_t n;
   bool any = false;
-  while ((n = read(serve_.heartbeat.get(), beats, sizeof beats)) > 0) any = true;
+  while ((n = read(serve_.heartbeat.get(), beats, sizeof beats)) > 0) {
+    any = TakeBeats({beats, static_cast<size_t>(n)}) || any;
+  }
   if (n == 0) serve_.heartbeat.Reset();  // its end is seen by Reap, or by silence
   if (!any) return;
   beat_deadline_ = now + dead_after_;
@@ -219,13 +222,30 @@ void Guard::TakeHeartbeat(Time now) {
   relay_.Send(message);
 }
 
+// True: a beat is among them. The cause is input.
+bool Guard::TakeBeats(std::string_view bytes) {
+  bool any = false;
+  for (const char byte : bytes) {
+    if (byte == kCauseFollows || byte == 0) in_cause_ = byte == kCauseFollows;
+    if (!in_cause_) {
+      any = true;
+    } else if (byte != kCauseFollows && cause_.size() < kMaxCauseBytes) {
+      cause_.push_back(byte);
+    }
+  }
+  return any;
+}
+
 void Guard::Reap(Time now) {
   int status = 0;
   for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
     if (pid != serve_.child.pid) continue;
     const ExitStatus exit = DecodeWaitStatus(status);
     const bool well = exit.code == 0 && exit.signal == 0;
-    BeginEnd(well ? "" : "the worker ended: " + ToString(exit), /*lost=*/!well, now);
+    TakeHeartbeat(now);  // what it wrote last
+    const bool said = exit.signal == 0 && !cause_.empty();
+    BeginEnd(well ? "" : said ? cause_ : "the worker ended: " + ToString(exit), /*lost=*/!well,
+             now);
   }
 }
 

@@ -16,6 +16,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "proto/launch/launch.pb.h"
@@ -58,6 +59,7 @@ class Guard {
   void TakeSignals(Time now);
   void TakeInput(Time now);
   void TakeHeartbeat(Time now);
+  bool TakeBeats(std::string_view bytes);
   void ShowLife(Time now);
   void Reap(Time now);
   void BeginEnd(const std::string& reason, bool lost, Time now);
@@ -76,6 +78,8 @@ class Guard {
   ServeProcess serve_;
   bool ready_ = false;   // the first heartbeat came
   Time beat_deadline_{};
+  std::string cause_;  // why the worker ends, in its own words; empty: not said
+  bool in_cause_ = false;
   Time next_alive_{};
 
   Phase phase_ = Phase::kServing;

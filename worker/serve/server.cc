@@ -13,6 +13,7 @@
 
 #include "runtime/base/log.h"
 #include "worker/serve/tcp_options.h"
+#include "worker/spawn/serve_fds.h"
 
 namespace reigen::worker {
 namespace {
@@ -120,7 +121,8 @@ void Server::StartReaching() {
 
 int Server::Run() {
   if (const Status status = SetUp(); !status.ok()) {
-    REIGEN_ERROR("host {} cannot serve: {}", options_.start.host().name(), Message(status));
+    REIGEN_ERROR("host {}: its worker cannot serve: {}", options_.start.host().name(), Message(status));
+    SayCause("its worker cannot serve: " + Message(status));
     return kHostLost;
   }
   while (phase_ != Phase::kDone) {
@@ -216,6 +218,13 @@ void Server::Beat(Time now) {
   }
   if (trainers_ != nullptr) ReapTrainers();  // adopted grandchildren too
   if (welcomed_) events_.push_back(HeartbeatDue{});
+}
+
+void Server::SayCause(const std::string& cause) {
+  if (options_.heartbeat_fd < 0 || guard_gone_) return;
+  const std::string words = kCauseFollows + cause.substr(0, kMaxCauseBytes);
+  // Should the pipe be full, the log has it.
+  (void)!write(options_.heartbeat_fd, words.data(), words.size());
 }
 
 void Server::GiveUpBecause(int code, const std::string& reason) {

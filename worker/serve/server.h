@@ -71,6 +71,8 @@ class Server : private SessionHandler {
   std::optional<Time> NextDeadline() const;
   void OnTimers(Time now);
   void Beat(Time now);
+  // To the guard, for the job's message.
+  void SayCause(const std::string& cause);
   void GiveUpBecause(int code, const std::string& reason);
 
   // --- server_events.cc: what comes in

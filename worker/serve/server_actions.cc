@@ -80,6 +80,7 @@ void Server::Do(EndJob& action) {
   exit_code_ = action.by_coordinator ? 0 : action.code;
   REIGEN_INFO("host={} the job ends: {} (code {})", options_.start.host().host(),
               action.reason, action.code);
+  if (!action.by_coordinator) SayCause(action.reason);
   phase_ = Phase::kEnding;
   next_kill_ = Now();
   coordinator_lost_at_.reset();

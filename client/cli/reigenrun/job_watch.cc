@@ -8,8 +8,10 @@
 namespace reigen::run {
 namespace {
 
+// Not those that only say the same, as the log of a worker that gave its cause does.
 std::string WithLastWords(const std::string& text, const std::string& last_words) {
-  return last_words.empty() ? text : text + "; its last words:\n" + last_words;
+  if (last_words.empty() || last_words.find(text) != std::string::npos) return text;
+  return text + "; its last words:\n" + last_words;
 }
 
 std::string SecondsText(Duration d) {

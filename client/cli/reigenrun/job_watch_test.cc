@@ -114,6 +114,15 @@ TEST_F(JobWatchTest, ALostHostIsToldAndTheCoordinatorDecides) {
   EXPECT_TRUE(watch_.ending());
 }
 
+TEST_F(JobWatchTest, LastWordsThatSayTheCauseAreNotAdded) {
+  BothReady();
+  Actions actions = watch_.OnHostLost(0, "no free port", "error: host a: no free port", now_);
+  ASSERT_EQ(actions.size(), 1u);
+  EXPECT_EQ(actions[0].text, "no free port");
+  actions = watch_.OnHostLost(1, "the worker ended: signal 9", "error: strange", now_);
+  EXPECT_EQ(actions[0].text, "the worker ended: signal 9; its last words:\nerror: strange");
+}
+
 TEST_F(JobWatchTest, WithoutAnswerTheLauncherDecides) {
   BothReady();
   const std::string reason = "the worker ended: signal 9";
