@@ -81,18 +81,17 @@ class Host:
     def lose(self, port):
         """Drops every TCP packet that arrives from or for this port, and no other."""
         # The table of local addresses comes first unless moved; nothing else changes.
-        self._rule("add", "pref", "20", "lookup", "local")
-        self._rule("del", "pref", "0")
-        for end in ("sport", "dport"):
-            self._rule("add", "pref", "10", "iif", self.card, "ipproto", "tcp", end, str(port),
-                       "blackhole")
+        self._rules(["add pref 20 lookup local", "del pref 0"] +
+                    ["add pref 10 iif %s ipproto tcp %s %d blackhole" % (self.card, end, port)
+                     for end in ("sport", "dport")])
 
     def lose_nothing(self):
-        for _ in range(2):
-            self._rule("del", "pref", "10")
+        self._rules(["del pref 10"] * 2)
 
-    def _rule(self, *words):
-        subprocess.run(["ip", "-n", self.name, "rule"] + list(words), check=True)
+    def _rules(self, rules):
+        # One process: hosts lose at nearly the same moment, and as long as was meant.
+        subprocess.run(["ip", "-n", self.name, "-batch", "-"], check=True, text=True,
+                       input="".join("rule %s\n" % rule for rule in rules))
 
 
 class Network:
