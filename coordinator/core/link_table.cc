@@ -31,17 +31,20 @@ std::string End(const HostMember& host) {
   return RankText(host.config.ranks) + " (" + host.config.name + ")";
 }
 
-bool OverRdma(const HostMember& a, const HostMember& b) {
-  return WhyNotRdma(RdmaOf(a), RdmaOf(b)).empty();
+enum class Way { kRdma, kTcp, kNone };
+
+Way WayBetween(const HostMember& a, const HostMember& b) {
+  if (WhyNotRdma(RdmaOf(a), RdmaOf(b)).empty()) return Way::kRdma;
+  return HasTcp(a) && HasTcp(b) ? Way::kTcp : Way::kNone;
 }
 
 std::string Line(const HostMember& a, const HostMember& b) {
-  std::string line = End(a) + " - " + End(b) + ": ";
-  const std::string why_not = WhyNotRdma(RdmaOf(a), RdmaOf(b));
-  if (why_not.empty()) return line + "rdma";
-  line += HasTcp(a) && HasTcp(b) ? "tcp" : "none";
+  constexpr const char* kWays[] = {"rdma", "tcp", "none"};
+  const Way way = WayBetween(a, b);
+  std::string line = End(a) + " - " + End(b) + ": " + kWays[static_cast<size_t>(way)];
+  if (way == Way::kRdma) return line;
   // An end that has none says why itself.
-  if (HasRdma(a) && HasRdma(b)) line += "; " + why_not;
+  if (HasRdma(a) && HasRdma(b)) line += "; " + WhyNotRdma(RdmaOf(a), RdmaOf(b));
   for (const HostMember* host : {&a, &b}) {
     const std::string& reason = host->attached.transport_reason();
     if (!reason.empty()) line += "; " + host->config.name + ": " + Shortened(reason, kMaxReasonBytes);
@@ -51,28 +54,41 @@ std::string Line(const HostMember& a, const HostMember& b) {
 
 using Pair = std::pair<size_t, size_t>;
 
-// Hosts by what they speak over RDMA: of that there are few kinds. Of two groups all hosts
-// can talk to each other, or none.
+// How many pairs have no RDMA.
+struct Without {
+  size_t tcp = 0;
+  size_t none = 0;
+
+  size_t& of(Way way) { return way == Way::kTcp ? tcp : none; }
+};
+
+// Hosts by what they can: of that there are few kinds. Of two groups (or of one) all pairs
+// have the same way.
 struct Groups {
   explicit Groups(const std::vector<HostMember>& hosts) {
-    std::map<std::vector<std::string>, std::vector<size_t>> by_kinds;
+    std::map<std::pair<std::vector<std::string>, bool>, std::vector<size_t>> alike;
     for (size_t host = 0; host < hosts.size(); ++host) {
-      by_kinds[RdmaOf(hosts[host]).kinds].push_back(host);
+      alike[{RdmaOf(hosts[host]).kinds, HasTcp(hosts[host])}].push_back(host);
     }
-    by_kinds.erase(std::vector<std::string>());
-    for (auto a = by_kinds.begin(); a != by_kinds.end(); ++a) {
-      pairs_over_rdma += a->second.size() * (a->second.size() - 1) / 2;
-      for (auto b = std::next(a); b != by_kinds.end(); ++b) {
-        if (WhyNotRdma({"", a->first}, {"", b->first}).empty()) {
-          pairs_over_rdma += a->second.size() * b->second.size();
-        } else {
-          differ.emplace_back(a->second.front(), b->second.front());
-        }
+    for (auto a = alike.begin(); a != alike.end(); ++a) {
+      const std::vector<size_t>& group = a->second;
+      const HostMember& first = hosts[group.front()];
+      Count(WayBetween(first, first), group.size() * (group.size() - 1) / 2);
+      for (auto b = std::next(a); b != alike.end(); ++b) {
+        const HostMember& other = hosts[b->second.front()];
+        const Way way = WayBetween(first, other);
+        Count(way, group.size() * b->second.size());
+        if (way == Way::kRdma || !HasRdma(first) || !HasRdma(other)) continue;
+        differ.emplace_back(group.front(), b->second.front());
       }
     }
   }
 
-  size_t pairs_over_rdma = 0;
+  void Count(Way way, size_t pairs) {
+    if (way != Way::kRdma) without.of(way) += pairs;
+  }
+
+  Without without;
   std::vector<Pair> differ;  // one of each two groups that have RDMA and cannot talk
 };
 
@@ -102,6 +118,26 @@ std::vector<Pair> Shown(const std::vector<HostMember>& hosts, const Groups& grou
   return shown;
 }
 
+std::string Title(bool warning, const Without& without) {
+  if (!warning) return "links:";
+  if (without.none > 0 && without.tcp == 0) {
+    return "some hosts cannot be linked: they do not speak the same over RDMA, and --transport rdma "
+           "goes without TCP:";
+  }
+  return "links go over TCP, not RDMA, where one of their ends has none or they do not speak the "
+         "same (--transport tcp asks for that):";
+}
+
+// Of the pairs that are not shown.
+std::string Rest(size_t pairs, const Without& without) {
+  std::string text = "\n    and " + std::to_string(pairs) + " more";
+  if (without.tcp > 0 || without.none == 0) {
+    text += ", " + std::to_string(without.tcp) + " of them over tcp";
+  }
+  if (without.none > 0) text += ", " + std::to_string(without.none) + " of them without a link";
+  return text;
+}
+
 }  // namespace
 
 LinkTable DescribeLinks(const std::vector<HostMember>& hosts) {
@@ -111,20 +147,16 @@ LinkTable DescribeLinks(const std::vector<HostMember>& hosts) {
                   std::any_of(hosts.begin(), hosts.end(), [](const HostMember& host) {
                     return !host.attached.transport_reason().empty();
                   });
-  table.text = table.warning ? "links go over TCP, not RDMA, where one of their ends has none or "
-                               "they do not speak the same (--transport tcp asks for that):"
-                             : "links:";
-  const size_t pairs = hosts.size() * (hosts.size() - 1) / 2;
-  size_t tcp = pairs - groups.pairs_over_rdma;
+  table.text = Title(table.warning, groups.without);
+  Without rest = groups.without;
   const std::vector<Pair> shown = Shown(hosts, groups);
   for (const auto& [a, b] : shown) {
     table.text += "\n    " + Line(hosts[a], hosts[b]);
-    if (!OverRdma(hosts[a], hosts[b])) --tcp;
+    const Way way = WayBetween(hosts[a], hosts[b]);
+    if (way != Way::kRdma) --rest.of(way);
   }
-  if (shown.size() < pairs) {
-    table.text += "\n    and " + std::to_string(pairs - shown.size()) + " more, " +
-                  std::to_string(tcp) + " of them over tcp";
-  }
+  const size_t pairs = hosts.size() * (hosts.size() - 1) / 2;
+  if (shown.size() < pairs) table.text += Rest(pairs - shown.size(), rest);
   return table;
 }
 

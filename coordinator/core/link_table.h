@@ -10,7 +10,8 @@
 namespace reigen::coordinator {
 
 struct LinkTable {
-  bool warning = false;  // a link takes TCP though RDMA was to be taken where possible
+  // A link takes TCP, or there is none, though RDMA was to be taken where possible.
+  bool warning = false;
   // A line for each pair of hosts, at most kMaxLinkLines: then those of hosts without RDMA
   // first, so that each of these (and why) is there.
   std::string text;

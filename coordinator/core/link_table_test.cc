@@ -59,6 +59,8 @@ TEST(LinkTableTest, PortsOfDifferentKindsMakeALinkTcpOrNone) {
                              "; anna speaks InfiniBand, bert RoCE v2 over IPv4 (--rdma-devices";
     EXPECT_NE(table.text.find(line), std::string::npos) << table.text;
     EXPECT_NE(table.text.find("rank 0 (anna) - rank 2 (carl): rdma"), std::string::npos);
+    EXPECT_EQ(table.text.find("go over TCP") != std::string::npos, tcp) << table.text;
+    EXPECT_EQ(table.text.find("cannot be linked") != std::string::npos, !tcp) << table.text;
   }
 }
 
@@ -68,13 +70,20 @@ TEST(LinkTableTest, ALongTableShowsThatPortsDiffer) {
     hosts[kMaxHosts - i] = Host("z" + std::to_string(i), {9}, true);
     hosts[kMaxHosts - i].attached.set_link_addresses(2, "rdma-kind:RoCE v2 over IPv4");
   }
-  const std::string text = DescribeLinks(hosts).text;
-  EXPECT_NE(text.find("):\n    rank 0 (h) - rank 9 (z2): tcp; h speaks InfiniBand, z2 RoCE v2"),
-            std::string::npos)
-      << text;
-  EXPECT_NE(text.find(std::to_string(2 * (kMaxHosts - 2) - 1) + " of them over tcp"),
-            std::string::npos)
-      << text;
+  const std::string rest = std::to_string(2 * (kMaxHosts - 2) - 1) + " of them ";
+  for (const bool tcp : {true, false}) {
+    if (!tcp) {  // --transport rdma
+      for (HostMember& host : hosts) host.attached.mutable_link_addresses()->DeleteSubrange(0, 1);
+    }
+    const std::string text = DescribeLinks(hosts).text;
+    const std::string way = tcp ? "tcp" : "none";
+    EXPECT_NE(text.find(":\n    rank 0 (h) - rank 9 (z2): " + way +
+                        "; h speaks InfiniBand, z2 RoCE v2"),
+              std::string::npos)
+        << text;
+    EXPECT_EQ(text.find(rest + "over tcp") != std::string::npos, tcp) << text;
+    EXPECT_EQ(text.find(rest + "without a link") != std::string::npos, !tcp) << text;
+  }
 }
 
 TEST(LinkTableTest, ALongTableIsCutAndCounted) {

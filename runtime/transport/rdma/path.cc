@@ -1,6 +1,7 @@
 #include "runtime/transport/rdma/path.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
 
 #include "runtime/base/rdma_kind.h"
@@ -22,18 +23,26 @@ ByKind Sorted(const std::vector<RailAddress>& rails) {
   return by_kind;
 }
 
-// "here a0 and a1 speak ..."
+// "a0:1, a1:1 and a2:1"
+std::string List(const std::vector<RailAddress>& rails, const std::vector<int>& indexes) {
+  std::string names;
+  for (size_t i = 0; i < indexes.size(); ++i) {
+    const RailAddress& rail = rails[static_cast<size_t>(indexes[i])];
+    if (i > 0) names += i + 1 == indexes.size() ? " and " : ", ";
+    names += rail.device + ":" + std::to_string(rail.port);
+  }
+  return names;
+}
+
+// "here a0:1 and a1:1 speak RoCE v2 over IPv4, a2:1 speaks InfiniBand"
 std::string Named(const std::vector<RailAddress>& rails, const ByKind& by_kind,
                   const std::string& where) {
   std::string text;
   for (const auto& [kind, indexes] : by_kind) {
-    std::string names;
-    for (const int i : indexes) {
-      names += (names.empty() ? "" : " and ") + rails[static_cast<size_t>(i)].device;
-    }
-    text += (text.empty() ? "" : ", ") + names + " speaks " + kind;
+    text += (text.empty() ? "" : ", ") + List(rails, indexes) +
+            (indexes.size() == 1 ? " speaks " : " speak ") + kind;
   }
-  return where + " " + (text.empty() ? "has none" : text);
+  return where + " " + (text.empty() ? "there is none" : text);
 }
 
 }  // namespace
@@ -63,7 +72,7 @@ StatusOr<std::vector<RailPair>> PairRails(const std::vector<RailAddress>& local,
   }
   if (!pairs.empty()) return pairs;
   return FailedPrecondition("no two RDMA ports can talk: " + Named(local, here, "here") +
-                            "; " + Named(remote, there, "there") + " (" + kRdmaKindRemedy + ")");
+                            "; " + Named(remote, there, "at the other end") + " (" + kRdmaKindRemedy + ")");
 }
 
 uint32_t ChooseWays(std::span<const RailPair> ways, const Rails& source, const Rails& target) {
