@@ -1,9 +1,11 @@
+#include <iterator>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "client/cli/reigenctl/doctor/examine.h"
 #include "client/cli/reigenctl/doctor/phrases.h"
+#include "runtime/base/rdma_kind.h"
 
 namespace reigen::ctl {
 namespace {
@@ -16,13 +18,39 @@ std::string Differing(const std::map<std::string, std::vector<std::string>>& hos
   return Join(parts, "; ");
 }
 
+// Hosts that have RDMA and cannot talk over it: a finding for each two groups of them.
+void AddKinds(const std::vector<Report>& reports, const Wishes& wishes,
+              std::vector<Finding>* findings) {
+  std::map<std::vector<std::string>, std::vector<std::string>> hosts_by_kinds;
+  for (const Report& report : reports) {
+    if (!report.rdma_kinds.empty()) hosts_by_kinds[report.rdma_kinds].push_back(report.host);
+  }
+  const std::string follows = wishes.transport == "rdma"
+                                  ? "; a job that asks for RDMA cannot link them"
+                                  : "; links between them use TCP";
+  for (auto a = hosts_by_kinds.begin(); a != hosts_by_kinds.end(); ++a) {
+    for (auto b = std::next(a); b != hosts_by_kinds.end(); ++b) {
+      const RdmaEnd one{a->second.front(), a->first}, other{b->second.front(), b->first};
+      if (WhyNotRdma(one, other).empty()) continue;
+      findings->push_back({Level::kProblem, "hosts", "RDMA ports",
+                           Differing({{Join(a->first, " and "), a->second},
+                                      {Join(b->first, " and "), b->second}}) +
+                               ": they cannot talk to each other" + follows,
+                           kRdmaKindRemedy});
+    }
+  }
+}
+
 }  // namespace
 
-std::vector<Finding> Compare(const std::vector<Report>& reports) {
+std::vector<Finding> Compare(const std::vector<Report>& reports, const Wishes& wishes) {
   std::map<std::string, std::vector<std::string>> versions, transports, mtus;
   for (const Report& report : reports) {
     if (!report.version.empty()) versions[report.version].push_back(report.host);
-    if (!report.transport.empty()) transports[report.transport].push_back(report.host);
+    // Which of them jobs are refused on is a finding of its own.
+    if (report.transport == "rdma" || report.transport == "tcp") {
+      transports[report.transport].push_back(report.host);
+    }
     if (report.rdma_mtu_bytes > 0) {
       mtus[std::to_string(report.rdma_mtu_bytes)].push_back(report.host);
     }
@@ -37,6 +65,7 @@ std::vector<Finding> Compare(const std::vector<Report>& reports) {
     findings.push_back({Level::kNote, "hosts", "transport",
                         text + ": links with a host that has no RDMA use TCP", ""});
   }
+  AddKinds(reports, wishes, &findings);
   if (const std::string text = Differing(mtus); !text.empty()) {
     findings.push_back(
         {Level::kNote, "hosts", "RDMA MTU", text + ": of two ends the smaller counts", ""});

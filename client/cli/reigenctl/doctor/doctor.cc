@@ -154,7 +154,7 @@ int RunDoctor(const DoctorOptions& options) {
       std::printf("%s%s", reports.size() > 1 ? "\n" : "", ReportText(answer.report).c_str());
     }
   }
-  const std::vector<Finding> between = Compare(reports);
+  const std::vector<Finding> between = Compare(reports, options.wishes);
   problems += Problems(between);
   if (options.json) {
     const Json all{{"hosts", hosts},

@@ -20,7 +20,7 @@ void ExamineRdma(const probe::RdmaFacts& facts, const Wishes& wishes, Report* re
 void ExamineGpus(const probe::HostFacts& facts, Report* report);
 
 // What only a look at several hosts shows.
-std::vector<Finding> Compare(const std::vector<Report>& reports);
+std::vector<Finding> Compare(const std::vector<Report>& reports, const Wishes& wishes);
 
 }  // namespace reigen::ctl
 

@@ -8,6 +8,7 @@
 #include "client/cli/reigenctl/doctor/phrases.h"
 #include "runtime/base/status.h"
 #include "runtime/transport/rdma/choice.h"
+#include "runtime/transport/rdma/path.h"
 #include "runtime/transport/rdma/words.h"
 
 namespace reigen::ctl {
@@ -136,28 +137,86 @@ bool Takes(const rdma::Choice& choice, const std::string& device, int port) {
   });
 }
 
+// Of the ports that a job takes, which depends on the address that it chooses: of each.
+std::vector<std::string> Kinds(const std::vector<rdma::Candidate>& candidates, rdma::Wish wish) {
+  std::vector<std::vector<std::string>> choices;
+  for (const std::string& address : wish.networks) choices.push_back({address});
+  if (choices.empty()) choices.emplace_back();
+  std::set<std::string> kinds;
+  for (std::vector<std::string>& networks : choices) {
+    wish.networks = std::move(networks);
+    const StatusOr<rdma::Choice> choice = rdma::ChooseRails(candidates, wish);
+    if (!choice.ok()) continue;
+    for (const rdma::RailChoice& rail : choice->rails) {
+      rdma::RailAddress address;
+      address.layer = rail.port.layer;
+      address.gid_type = rail.gid.type;
+      address.gid = rail.gid.gid;
+      kinds.insert(rdma::KindOf(address));
+    }
+  }
+  return {kinds.begin(), kinds.end()};
+}
+
+bool NeedsRdma(const Wishes& wishes) { return wishes.transport == "rdma"; }
+
+// What follows where RDMA cannot be used.
+const char* Instead(const Wishes& wishes) {
+  return NeedsRdma(wishes) ? "a job that asks for RDMA is refused" : "links use TCP";
+}
+
+constexpr char kWishRemedy[] =
+    "ask for what the ports have (see above), or not at all: --rdma-devices, --rdma-gid-index, "
+    "and REIGEN_RDMA_* here and where the job is started; or do without: `--transport tcp`";
+
+// A wish that cannot be met is a mistake: that there is TCP is no way out of it.
+void AddMistake(const Wishes& wishes, const std::string& subject, const std::string& text,
+                const std::string& remedy, Report* report) {
+  const bool refused = wishes.transport != "tcp";
+  report->findings.push_back(
+      Rdma(Level::kProblem, subject,
+           text + (refused ? ": a job with this wish is refused" : "; not used: --transport tcp"),
+           remedy));
+  if (refused) report->transport = "none";
+}
+
 // No device at all, which is broken only if somebody counts on one.
 void AddAbsent(const probe::RdmaFacts& facts, const Wishes& wishes, Report* report) {
-  const bool wanted = wishes.transport == "rdma" || !wishes.rdma.devices.empty();
-  Finding finding = Rdma(Level::kNote, "devices", "there is no RDMA device");
-  if (!facts.list_error.empty()) finding.text += " (" + facts.list_error + ")";
-  if (wanted) {
-    finding.level = Level::kProblem;
-    finding.text += ", and RDMA was asked for";
-    finding.remedy =
-        "the card's driver must be loaded (`rdma link` lists devices); in a container, "
-        "`--device /dev/infiniband`; without such a card, `--transport tcp`";
+  std::string text = "there is no RDMA device";
+  if (!facts.list_error.empty()) text += " (" + facts.list_error + ")";
+  const std::string remedy =
+      "the card's driver must be loaded (`rdma link` lists devices); in a container, `--device "
+      "/dev/infiniband`; without such a card, `--transport tcp`";
+  if (!wishes.rdma.devices.empty()) {
+    AddMistake(wishes, "devices", text + ", and " + Join(wishes.rdma.devices) + " was asked for",
+               remedy + " and neither --rdma-devices nor REIGEN_RDMA_DEVICES", report);
+  } else if (NeedsRdma(wishes)) {
+    report->findings.push_back(
+        Rdma(Level::kProblem, "devices",
+             text + ": " + Instead(wishes), remedy));
   } else {
-    finding.text += ": links use TCP";
+    report->findings.push_back(Rdma(Level::kNote, "devices", text + ": links use TCP"));
   }
-  report->findings.push_back(finding);
+}
+
+// Why links do not take the ports that were chosen; empty: they do.
+std::string WhyNotUsed(const Wishes& wishes, const Finding& locked) {
+  if (wishes.transport == "tcp") return "; not used: --transport tcp";
+  if (!wishes.variable_error.empty()) {
+    return "; not used as long as a variable makes no sense: a job is refused";
+  }
+  if (locked.level == Level::kProblem) {
+    return std::string("; not used as long as locked memory is limited: ") + Instead(wishes);
+  }
+  return "";
 }
 
 // Adds what a host with devices has.
 void AddDevices(const probe::RdmaFacts& facts, const Wishes& wishes, Report* report) {
   rdma::Wish wish = wishes.rdma;
   wish.networks = report->addresses;
-  const StatusOr<rdma::Choice> choice = rdma::ChooseRails(Candidates(facts), wish);
+  const std::vector<rdma::Candidate> candidates = Candidates(facts);
+  const StatusOr<rdma::Choice> choice = rdma::ChooseRails(candidates, wish);
   for (const probe::RdmaDeviceFacts& device : facts.devices) {
     Finding broken = OfDevice(device);
     if (!broken.text.empty()) {
@@ -174,15 +233,15 @@ void AddDevices(const probe::RdmaFacts& facts, const Wishes& wishes, Report* rep
   const Finding locked = OfLockedMemory(facts, wishes, choice, one_port);
   report->findings.push_back(locked);
 
-  Finding between = Rdma(Level::kOk, "between hosts", "");
   if (!choice.ok()) {
-    between.level = Level::kProblem;
-    const bool wish = choice.status().code() == StatusCode::kInvalidArgument;
-    between.text = Message(choice.status()) +
-                   (wish ? ": a job with this wish is refused" : "; links use TCP");
-    between.remedy =
-        "mend a port (its line says how), or do without: `--transport tcp`";
-    report->findings.push_back(between);
+    const std::string why = Message(choice.status());
+    if (choice.status().code() == StatusCode::kInvalidArgument) {
+      AddMistake(wishes, "between hosts", why, kWishRemedy, report);
+    } else {
+      report->findings.push_back(
+          Rdma(Level::kProblem, "between hosts", why + "; " + Instead(wishes),
+               "mend a port (its line says how), or do without: `--transport tcp`"));
+    }
     return;
   }
   for (const rdma::RailChoice& rail : choice->rails) {
@@ -191,38 +250,39 @@ void AddDevices(const probe::RdmaFacts& facts, const Wishes& wishes, Report* rep
     report->rdma_mtu_bytes =
         report->rdma_mtu_bytes == 0 ? mtu : std::min(report->rdma_mtu_bytes, mtu);
   }
-  between.text = Join(report->rdma_ports) + " (" + choice->reason + ")";
+  Finding between =
+      Rdma(Level::kOk, "between hosts", Join(report->rdma_ports) + " (" + choice->reason + ")");
   if (report->rdma_ports.size() > 1 && report->addresses.size() > 1) {
     between.text += "; of these a job takes those of the address that it chooses";
   }
-  if (wishes.transport == "tcp") {
-    between.text += "; not used: --transport tcp";
-  } else if (!wishes.variable_error.empty()) {
-    between.text += "; not used as long as a variable makes no sense: links use TCP";
-  } else if (locked.level == Level::kProblem) {
-    between.text += "; not used as long as locked memory is limited: links use TCP";
-  } else {
-    report->transport = "rdma";
-    for (const rdma::RailChoice& rail : choice->rails) {
-      auto& devices = report->rdma_devices;
-      if (std::find(devices.begin(), devices.end(), rail.device) == devices.end()) {
-        devices.push_back(rail.device);
-      }
+  const std::string why_not = WhyNotUsed(wishes, locked);
+  between.text += why_not;
+  report->findings.push_back(between);
+  if (!why_not.empty()) return;
+  report->transport = "rdma";
+  report->rdma_kinds = Kinds(candidates, wish);
+  for (const rdma::RailChoice& rail : choice->rails) {
+    auto& devices = report->rdma_devices;
+    if (std::find(devices.begin(), devices.end(), rail.device) == devices.end()) {
+      devices.push_back(rail.device);
     }
   }
-  report->findings.push_back(between);
 }
 
 }  // namespace
 
 void ExamineRdma(const probe::RdmaFacts& facts, const Wishes& wishes, Report* report) {
-  report->transport = "tcp";
+  report->transport = NeedsRdma(wishes) ? "none" : "tcp";
   if (!wishes.variable_error.empty()) {
-    report->findings.push_back(Rdma(Level::kProblem, "variables", wishes.variable_error,
-                                    "correct or unset it in this host's environment"));
+    AddMistake(wishes, "variables", wishes.variable_error,
+               "correct or unset it: this host's own counts, else that of where the job is started",
+               report);
   }
-  if (facts.devices.empty()) return AddAbsent(facts, wishes, report);
-  AddDevices(facts, wishes, report);
+  if (facts.devices.empty()) {
+    AddAbsent(facts, wishes, report);
+  } else {
+    AddDevices(facts, wishes, report);
+  }
   if (wishes.transport != "tcp") return;
   // Whoever does without RDMA is not kept from it by what is wrong with it.
   for (Finding& finding : report->findings) {

@@ -12,6 +12,7 @@ namespace reigen::ctl {
 namespace {
 
 using testing::Contains;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
@@ -29,7 +30,7 @@ struct Case {
   Level level;
   const char* text;
   const char* remedy;     // part of it; "": none
-  const char* transport;  // that links use
+  const char* transport;  // that links use; none: a job is refused
 };
 
 const Case kCases[] = {
@@ -84,22 +85,71 @@ const Case kCases[] = {
      "mlx5_0:1", Level::kNote, "MTU 1024", "mtu 9000", "rdma"},
     {"the device that was asked for is not there",
      [](auto&, auto& w) { w.rdma.devices = {"mlx5_7"}; }, "between hosts", Level::kProblem,
-     "there is no RDMA device mlx5_7 (there are: mlx5_0)", "--transport tcp", "tcp"},
+     "there is no RDMA device mlx5_7 (there are: mlx5_0)", "--transport tcp", "none"},
+    {"the device that was asked for is not there, and what follows",
+     [](auto&, auto& w) { w.rdma.devices = {"mlx5_7"}; }, "between hosts", Level::kProblem,
+     ": a job with this wish is refused", "REIGEN_RDMA_*", "none"},
+    {"the device that was asked for is down",
+     [](auto& f, auto& w) {
+       f.devices[0].info.ports[0].active = false;
+       w.rdma.devices = {"mlx5_0"};
+     },
+     "between hosts", Level::kProblem, "a job with this wish is refused", "--rdma-devices",
+     "none"},
+    {"a device asked for where there is none",
+     [](auto& f, auto& w) {
+       f.devices.clear();
+       w.rdma.devices = {"mlx5_7"};
+     },
+     "devices", Level::kProblem, "mlx5_7 was asked for: a job with this wish is refused",
+     "neither --rdma-devices nor REIGEN_RDMA_DEVICES", "none"},
+    {"the same with TCP, which needs none",
+     [](auto& f, auto& w) {
+       f.devices.clear();
+       w.rdma.devices = {"mlx5_7"};
+       w.transport = "tcp";
+     },
+     "devices", Level::kNote, "not used: --transport tcp", "--rdma-devices", "tcp"},
+    {"a GID that was asked for and is not there",
+     [](auto&, auto& w) { w.rdma.gid_index = 9; }, "between hosts", Level::kProblem,
+     "a job with this wish is refused", "--rdma-gid-index", "none"},
     {"the GID that was asked for", [](auto&, auto& w) { w.rdma.gid_index = 2; }, "between hosts",
      Level::kOk, "gid 2 10.0.0.1 (RoCE v1", "", "rdma"},
     {"a path MTU that the port cannot", [](auto& f, auto& w) {
        f.devices[0].info.ports[0].active_mtu_bytes = 1024;
        w.rdma.mtu_bytes = 2048;
      },
-     "between hosts", Level::kProblem, "2048", "--transport tcp", "tcp"},
+     "between hosts", Level::kProblem, "2048", "--transport tcp", "none"},
+    {"the same of a job over TCP", [](auto& f, auto& w) {
+       f.devices[0].info.ports[0].active_mtu_bytes = 1024;
+       w.rdma.mtu_bytes = 2048;
+       w.transport = "tcp";
+     },
+     "between hosts", Level::kNote, "not used: --transport tcp", "--transport tcp", "tcp"},
     {"a partition that it is not in", [](auto&, auto& w) { w.rdma.pkey = 0x8005; },
-     "between hosts", Level::kProblem, "PKey 0x8005", "--transport tcp", "tcp"},
+     "between hosts", Level::kProblem, "PKey 0x8005", "--transport tcp", "none"},
     {"a variable that makes no sense",
      [](auto&, auto& w) { w.variable_error = "REIGEN_RDMA_MTU: \"big\" is not a number"; },
-     "variables", Level::kProblem, "REIGEN_RDMA_MTU", "unset it", "tcp"},
+     "variables", Level::kProblem,
+     "REIGEN_RDMA_MTU: \"big\" is not a number: a job with this wish is refused", "unset it",
+     "none"},
+    {"a variable that makes no sense where there is no device",
+     [](auto& f, auto& w) {
+       f.devices.clear();
+       w.variable_error = "REIGEN_RDMA_MTU: \"big\" is not a number";
+     },
+     "variables", Level::kProblem, "a job with this wish is refused", "unset it", "none"},
+    {"a variable that makes no sense, and nobody asks for RDMA",
+     [](auto& f, auto& w) {
+       f.devices.clear();
+       w.variable_error = "REIGEN_RDMA_MTU: \"big\" is not a number";
+       w.transport = "tcp";
+     },
+     "variables", Level::kNote, "not used: --transport tcp", "unset it", "tcp"},
     {"a variable that makes no sense, the choice",
      [](auto&, auto& w) { w.variable_error = "REIGEN_RDMA_MTU: \"big\" is not a number"; },
-     "between hosts", Level::kOk, "not used as long as a variable makes no sense", "", "tcp"},
+     "between hosts", Level::kOk, "not used as long as a variable makes no sense: a job is refused", "",
+     "none"},
     {"nobody asks for it", [](auto&, auto& w) { w.transport = "tcp"; }, "between hosts",
      Level::kOk, "not used: --transport tcp", "", "tcp"},
     {"nobody asks for a broken one",
@@ -113,7 +163,22 @@ const Case kCases[] = {
        f.devices.clear();
        w.transport = "rdma";
      },
-     "devices", Level::kProblem, "RDMA was asked for", "--device /dev/infiniband", "tcp"},
+     "devices", Level::kProblem, "a job that asks for RDMA is refused", "--device /dev/infiniband",
+     "none"},
+    {"none is up, and asked for",
+     [](auto& f, auto& w) {
+       f.devices[0].info.ports[0].active = false;
+       w.transport = "rdma";
+     },
+     "between hosts", Level::kProblem, "a job that asks for RDMA is refused", "--transport tcp",
+     "none"},
+    {"64 KiB of locked memory, and asked for",
+     [](auto& f, auto& w) {
+       f.locked_unlimited = false;
+       f.locked_bytes = 64 << 10;
+       w.transport = "rdma";
+     },
+     "between hosts", Level::kOk, "is limited: a job that asks for RDMA is refused", "", "none"},
     {"the library is broken and there is nothing",
      [](auto& f, auto&) {
        f.devices.clear();
@@ -180,6 +245,25 @@ TEST(ExamineRdmaTest, LockedMemoryIsNeededForEachDeviceThatAJobTakes) {
     EXPECT_THAT(FindFinding(report, "rdma", "locked memory")->text,
                 HasSubstr(two_addresses ? "needs about 65 MiB" : "needs about 129 MiB"));
   }
+}
+
+// A job takes one of two addresses, and its hosts take the same one.
+TEST(ExamineRdmaTest, KindsOfPortsAreThoseOfEachAddress) {
+  probe::HostFacts facts = RdmaHost();
+  EXPECT_THAT(Examine(facts, PlainWishes()).rdma_kinds, ElementsAre("RoCE v2 over IPv4"));
+  facts.network.addresses.push_back({.interface = "eth0", .address = "fd00::1"});
+  facts.rdma.devices[0].info.ports[0].gids.push_back(
+      {4, *transport::rdma::GidOfAddress("fd00::1"), transport::rdma::GidType::kRoceV2});
+  EXPECT_THAT(Examine(facts, PlainWishes()).rdma_kinds,
+              ElementsAre("RoCE v2 over IPv4", "RoCE v2 over IPv6"));
+  Wishes wishes = PlainWishes();
+  wishes.rdma.gid_index = 2;
+  EXPECT_THAT(Examine(facts, wishes).rdma_kinds, ElementsAre("RoCE v1 over IPv4"));
+  wishes.transport = "tcp";
+  EXPECT_THAT(Examine(facts, wishes).rdma_kinds, IsEmpty());
+  facts.rdma.devices[0].info.ports[0].layer = transport::rdma::LinkLayer::kInfiniBand;
+  facts.network.addresses.clear();
+  EXPECT_THAT(Examine(facts, PlainWishes()).rdma_kinds, ElementsAre("InfiniBand"));
 }
 
 TEST(ExamineRdmaTest, ManyGidsAreShortened) {

@@ -130,8 +130,8 @@ TEST(ExamineTest, ANetworkThatWasAskedForAndIsNotHereIsAProblem) {
 
 TEST(CompareTest, EqualHostsNeedNoWords) {
   const Report report = Examine(GpuHost(), PlainWishes());
-  EXPECT_THAT(Compare({report, report}), IsEmpty());
-  EXPECT_THAT(Compare({report, Report{}}), IsEmpty());  // one that did not answer
+  EXPECT_THAT(Compare({report, report}, PlainWishes()), IsEmpty());
+  EXPECT_THAT(Compare({report, Report{}}, PlainWishes()), IsEmpty());  // one that did not answer
 }
 
 TEST(CompareTest, DifferencesAreToldWithTheHosts) {
@@ -142,13 +142,49 @@ TEST(CompareTest, DifferencesAreToldWithTheHosts) {
   carl.host = "carl";
   carl.version = "9.9.9";
   carl.rdma_mtu_bytes = 1024;
-  const std::vector<Finding> findings = Compare({anna, bert, carl});
+  const std::vector<Finding> findings = Compare({anna, bert, carl}, PlainWishes());
   ASSERT_EQ(findings.size(), 3u);
   EXPECT_EQ(findings[0].level, Level::kProblem);
   EXPECT_THAT(findings[0].text, HasSubstr("on anna, bert; 9.9.9 on carl"));
   EXPECT_EQ(findings[1].level, Level::kNote);
   EXPECT_THAT(findings[1].text, HasSubstr("rdma on anna, carl; tcp on bert"));
   EXPECT_THAT(findings[2].text, HasSubstr("1024 on carl; 4096 on anna"));
+}
+
+Report WithKinds(const std::string& host, const std::vector<std::string>& kinds) {
+  Report report;
+  report.host = host;
+  report.transport = "rdma";
+  report.rdma_kinds = kinds;
+  return report;
+}
+
+TEST(CompareTest, HostsWhosePortsCannotTalkAreAProblemWithARemedy) {
+  const std::vector<Report> reports = {
+      WithKinds("anna", {"InfiniBand"}), WithKinds("bert", {"RoCE v2 over IPv4"}),
+      WithKinds("carl", {"InfiniBand"}), WithKinds("dora", {"InfiniBand", "RoCE v2 over IPv4"}),
+      WithKinds("emil", {})};
+  Wishes wishes = PlainWishes();
+  for (const bool needed : {false, true}) {
+    if (needed) wishes.transport = "rdma";
+    const std::vector<Finding> findings = Compare(reports, wishes);
+    ASSERT_EQ(findings.size(), 1u);
+    EXPECT_EQ(findings[0].level, Level::kProblem);
+    EXPECT_EQ(findings[0].text,
+              std::string("InfiniBand on anna, carl; RoCE v2 over IPv4 on bert: they cannot talk to "
+                          "each other; ") +
+                  (needed ? "a job that asks for RDMA cannot link them"
+                          : "links between them use TCP"));
+    EXPECT_THAT(findings[0].remedy, HasSubstr("--rdma-devices"));
+  }
+}
+
+TEST(CompareTest, AHostThatJobsAreRefusedOnIsNotSaidToUseTcp) {
+  Report anna = WithKinds("anna", {"InfiniBand"});
+  Report bert = anna;
+  bert.host = "bert";
+  bert.transport = "none";
+  EXPECT_THAT(Compare({anna, bert}, PlainWishes()), IsEmpty());
 }
 
 }  // namespace

@@ -50,10 +50,11 @@ struct Report {
   std::string version;
   std::vector<Finding> findings;
   // What a job's links would use:
-  std::string transport;               // "rdma" or "tcp"; empty: not known
+  std::string transport;  // "rdma", "tcp", "none" (a job is refused); empty: not known
   std::vector<std::string> addresses;  // candidates, in order
   std::vector<std::string> rdma_ports;
   std::vector<std::string> rdma_devices;  // of those ports, if links use them
+  std::vector<std::string> rdma_kinds;    // of the same, whichever address a job takes; sorted
   uint32_t rdma_mtu_bytes = 0;  // the least of those ports
   std::vector<GpuPath> gpu_paths;
 };

@@ -135,6 +135,7 @@ Json ReportJson(const Report& report, const Json& facts) {
               {"transport", report.transport},
               {"addresses", report.addresses},
               {"rdma_ports", report.rdma_ports},
+              {"rdma_kinds", report.rdma_kinds},
               {"rdma_mtu_bytes", report.rdma_mtu_bytes},
               {"gpu_rdma", PathsJson(report.gpu_paths)},
               {"facts", facts}};
@@ -149,6 +150,7 @@ StatusOr<Report> ParseReport(const Json& json) {
   report.transport = Text(json, "transport");
   report.addresses = Texts(json, "addresses");
   report.rdma_ports = Texts(json, "rdma_ports");
+  report.rdma_kinds = Texts(json, "rdma_kinds");
   const auto mtu = json.find("rdma_mtu_bytes");
   if (mtu != json.end() && mtu->is_number_unsigned()) report.rdma_mtu_bytes = mtu->get<uint32_t>();
   const auto findings = json.find("findings");

@@ -24,6 +24,7 @@ Report Sample() {
   report.transport = "tcp";
   report.addresses = {"10.0.0.1"};
   report.rdma_ports = {"mlx5_0:1 gid 3"};
+  report.rdma_kinds = {"RoCE v2 over IPv4"};
   report.rdma_mtu_bytes = 1024;
   return report;
 }
@@ -43,7 +44,7 @@ TEST(ReportTest, TextIsAlignedAndNamesRemedies) {
 TEST(ReportTest, JsonHasTheDocumentedKeysAndIsReadAgain) {
   const Json json = ReportJson(Sample(), FactsJson(GpuHost()));
   for (const char* key : {"host", "version", "verdict", "findings", "transport", "addresses",
-                          "rdma_ports", "rdma_mtu_bytes", "gpu_rdma", "facts"}) {
+                          "rdma_ports", "rdma_kinds", "rdma_mtu_bytes", "gpu_rdma", "facts"}) {
     EXPECT_TRUE(json.contains(key)) << key;
   }
   EXPECT_EQ(json["verdict"], "problem");
@@ -57,6 +58,7 @@ TEST(ReportTest, JsonHasTheDocumentedKeysAndIsReadAgain) {
   EXPECT_EQ(ReportText(*again), ReportText(Sample()));
   EXPECT_EQ(again->rdma_mtu_bytes, 1024u);
   EXPECT_EQ(again->transport, "tcp");
+  EXPECT_EQ(again->rdma_kinds, Sample().rdma_kinds);
 }
 
 TEST(ReportTest, WhatIsNoReportIsRefused) {
