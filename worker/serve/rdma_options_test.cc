@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
+
+#include "runtime/transport/rdma/variables.h"
 
 namespace reigen::worker {
 namespace {
@@ -67,6 +70,16 @@ TEST(RdmaOptionsTest, EveryVariableArrivesOrIsNamed) {
       EXPECT_NE(status.ToString().find(name), std::string::npos) << name << "=" << bad;
     }
   }
+}
+
+TEST(RdmaOptionsTest, EveryVariableThatIsReadIsAmongTheirNames) {
+  std::set<std::string> read;
+  ASSERT_TRUE(MakeRdmaOptions({}, [&](const std::string& name) -> std::optional<std::string> {
+                read.insert(name);
+                return std::nullopt;
+              }).ok());
+  const std::vector<std::string> names = transport::rdma::VariableNames();
+  EXPECT_EQ(std::set<std::string>(names.begin(), names.end()), read);
 }
 
 }  // namespace

@@ -81,6 +81,11 @@ CLI::App& AddDoctor(CLI::App* app, reigen::ctl::DoctorOptions* o) {
       ->delimiter(',');
   doctor.add_option("--rdma-gid-index", o->wishes.rdma.gid_index, "The job's GID")
       ->check(CLI::Range(0, 255));
+  // Hidden: from reigenctl to itself on another host.
+  doctor.add_option("--launcher-variable", o->launcher_variables,
+                    "NAME=VALUE of where the job is started")
+      ->allow_extra_args(false)
+      ->group("");
   return doctor;
 }
 

@@ -16,6 +16,7 @@ namespace reigen::ctl {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 struct Result {
   int code = -1;
@@ -116,6 +117,20 @@ TEST_F(ReigenctlTest, DoctorFailsWhereSomethingIsBroken) {
     EXPECT_EQ(wrong.code, 1) << variable;
     EXPECT_THAT(wrong.output, HasSubstr(variable.substr(0, variable.find('='))));
   }
+}
+
+// As a job takes them along, where that host has none of its own.
+TEST_F(ReigenctlTest, DoctorTellsOtherHostsTheVariablesOfHere) {
+  const auto ask = [](const std::string& of_host) {
+    return Reigenctl("doctor -H bert --rsh 'env -u REIGEN_RDMA_MTU " + of_host + " {command}'",
+                     "REIGEN_RDMA_MTU='big $(reboot) it'\"'\"'s'");
+  };
+  Result result = ask("");
+  EXPECT_EQ(result.code, 1) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("REIGEN_RDMA_MTU: \"big $(reboot) it's\" is not a number"));
+  EXPECT_THAT(result.output, HasSubstr("a job with this wish is refused"));
+  result = ask("REIGEN_RDMA_MTU=1024");
+  EXPECT_THAT(result.output, Not(HasSubstr("REIGEN_RDMA_MTU")));
 }
 
 TEST_F(ReigenctlTest, HelpListsWhatWorks) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "runtime/base/status.h"
 #include "runtime/transport/rdma/choice.h"
@@ -22,6 +23,9 @@ struct Settings {
   std::optional<int> queues;  // none: the job's
   bool relaxed_ordering = true;
 };
+
+// The names of all variables that ReadVariables() asks for.
+std::vector<std::string> VariableNames();
 
 // All variables. Fills in what `wish` does not say yet:
 //   REIGEN_RDMA_DEVICES     "mlx5_0,mlx5_1:2"

@@ -27,6 +27,24 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kUsageCode = 2;
 
+// As a job does: this host's own, else that of where it is started.
+std::optional<std::string> Variable(const DoctorOptions& options, const std::string& name) {
+  if (const char* const own = std::getenv(name.c_str()); own != nullptr) return own;
+  for (const std::string& variable : options.launcher_variables) {
+    if (variable.starts_with(name + "=")) return variable.substr(name.size() + 1);
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> VariablesToTakeAlong(const DoctorOptions& options) {
+  std::vector<std::string> variables;
+  for (const std::string& name : transport::rdma::VariableNames()) {
+    const std::optional<std::string> value = Variable(options, name);
+    if (value) variables.push_back(name + "=" + *value);
+  }
+  return variables;
+}
+
 // What another host's reigenctl is to be told.
 std::vector<std::string> RemoteWords(const DoctorOptions& options, const std::string& path) {
   const Wishes& wishes = options.wishes;
@@ -38,6 +56,9 @@ std::vector<std::string> RemoteWords(const DoctorOptions& options, const std::st
   add("--rdma-devices", Join(wishes.rdma.devices, ","));
   add("--rdma-gid-index",
       wishes.rdma.gid_index < 0 ? "" : std::to_string(wishes.rdma.gid_index));
+  for (const std::string& variable : options.launcher_variables) {
+    add("--launcher-variable", variable);
+  }
   return words;
 }
 
@@ -69,11 +90,7 @@ HostAnswer LookHere(const DoctorOptions& options, const probe::HostFacts& facts,
   Wishes wishes = options.wishes;
   transport::rdma::Settings settings;  // are to make sense
   const Status read = transport::rdma::ReadVariables(
-      [](const std::string& name) -> std::optional<std::string> {
-        const char* const value = std::getenv(name.c_str());
-        return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-      },
-      &wishes.rdma, &settings);
+      [&](const std::string& name) { return Variable(options, name); }, &wishes.rdma, &settings);
   wishes.variable_error = Message(read);
   HostAnswer answer;
   answer.report = Examine(facts, wishes);
@@ -136,7 +153,9 @@ StatusOr<std::vector<Place>> PlanPlaces(const DoctorOptions& options,
   return places;
 }
 
-int RunDoctor(const DoctorOptions& options) {
+int RunDoctor(const DoctorOptions& given) {
+  DoctorOptions options = given;
+  options.launcher_variables = VariablesToTakeAlong(given);
   const StatusOr<std::vector<Place>> places = FindPlaces(options);
   if (!places.ok()) {
     std::fprintf(stderr, "reigenctl: %s\n", Message(places.status()).c_str());

@@ -21,6 +21,9 @@ struct DoctorOptions {
   std::string rsh;
   std::string reigenctl_path;  // on the other hosts; empty: as here
   double timeout_s = 30;
+  // "NAME=VALUE": REIGEN_RDMA_* of where a job is started, which it takes along to hosts that
+  // have none of that name. RunDoctor() adds its own.
+  std::vector<std::string> launcher_variables;
   Wishes wishes;
 };
 
@@ -38,7 +41,7 @@ StatusOr<std::vector<Place>> PlanPlaces(const DoctorOptions& options,
                                         const std::string& own_path);
 
 // Prints; the exit code: 0, 1 if anything is broken, 2 for a mistake in the options.
-int RunDoctor(const DoctorOptions& options);
+int RunDoctor(const DoctorOptions& given);
 
 }  // namespace reigen::ctl
 

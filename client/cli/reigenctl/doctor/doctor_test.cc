@@ -7,6 +7,7 @@ namespace reigen::ctl {
 namespace {
 
 using testing::ElementsAre;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
@@ -42,6 +43,21 @@ TEST(DoctorTest, AHostfileAndAnotherPathThere) {
   ASSERT_EQ(places->size(), 1u);
   EXPECT_EQ((*places)[0].question.words.front(), "ssh");
   EXPECT_THAT((*places)[0].question.words.back(), HasSubstr("/usr/bin/reigenctl doctor --json"));
+}
+
+// Through ssh a shell reads them.
+TEST(DoctorTest, VariablesOfTheLauncherAreTakenAlongAsTheyAre) {
+  DoctorOptions options;
+  options.hosts = "bert";
+  const std::string odd = "REIGEN_RDMA_DEVICES=a b,$(reboot);'c\n\"";
+  options.launcher_variables = {"REIGEN_RDMA_MTU=", odd};
+  EXPECT_THAT((*Plan(options))[0].question.words.back(),
+              EndsWith("--launcher-variable REIGEN_RDMA_MTU= --launcher-variable "
+                       "'REIGEN_RDMA_DEVICES=a b,$(reboot);'\\''c\n\"'"));
+  options.rsh = "on {host} {command}";
+  const std::vector<std::string> words = (*Plan(options))[0].question.words;
+  EXPECT_EQ(words[words.size() - 2], "--launcher-variable");
+  EXPECT_EQ(words.back(), odd);
 }
 
 TEST(DoctorTest, MistakesInTheListAreNamed) {
