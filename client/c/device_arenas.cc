@@ -18,7 +18,11 @@ constexpr uint64_t kMostBytes = 1024 * kMiB;
 constexpr uint64_t kShareOfGpu = 16;
 // Without a block given back.
 constexpr Duration kPatience = milliseconds(500);
+// Where the job requires that they are in arenas: as long as a GPU has for a command.
+constexpr Duration kLongPatience = seconds(300);
 constexpr Duration kLeastPatience = milliseconds(5);
+// So often a wait looks whether it has a use.
+constexpr Duration kLook = milliseconds(100);
 
 uint64_t RoundUp(uint64_t bytes) {
   if (bytes > UINT64_MAX - kUnitBytes) return bytes;
@@ -50,7 +54,9 @@ DeviceArenas::DeviceArenas(Session* session, CommandThread* commands, DeviceAren
     : session_(*session),
       commands_(*commands),
       options_(std::move(options)),
-      patience_(session->Limit(kPatience)) {}
+      most_patience_(session->Limit(
+          session->place().requires_device_arenas != 0 ? kLongPatience : kPatience)),
+      patience_(most_patience_) {}
 
 void DeviceArenas::ReportOnce(const std::string& line) {
   if (reported_.insert(line).second) options_.report(line);
@@ -153,20 +159,34 @@ std::optional<DeviceBlock> DeviceArenas::WaitForRoom(const std::shared_ptr<cuda:
   while (MayUse(device) && !session_.ended()) {
     const uint32_t seen = freed_->load();
     if (auto block = Find(bytes)) {
-      patience_ = std::min(2 * patience_, session_.Limit(kPatience));
+      patience_ = std::min(2 * patience_, most_patience_);
       return block;
     }
-    const Time deadline = Now() + patience_;
-    while (freed_->load() == seen && FutexWait(*freed_, seen, deadline) != Sleep::kTimeout) {
-    }
-    if (freed_->load() != seen) continue;
+    if (AwaitFreed(seen)) continue;
     fruitless_at_ = seen;
     patience_ = std::max(patience_ / 2, kLeastPatience);
     ReportOnce(full + "some go through host memory, for nothing was given back for a while " +
-               "(do ranks enqueue in different orders?)");
+               "(is another rank late, or do ranks enqueue in different orders?)");
     break;
   }
   return std::nullopt;
+}
+
+// False: for nothing. True: there may be room, or none is needed.
+bool DeviceArenas::AwaitFreed(uint32_t seen) const {
+  const Time begin = Now();
+  std::string why_not;
+  while (freed_->load() == seen && !session_.ended() && session_.UsesDeviceArenas(&why_not)) {
+    const Time now = Now();
+    const Time deadline = begin + Patience();
+    if (now >= deadline) return false;
+    FutexWait(*freed_, seen, std::min(deadline, now + kLook));
+  }
+  return true;
+}
+
+Duration DeviceArenas::Patience() const {
+  return hurry_.load() ? std::min(patience_, session_.Limit(kPatience)) : patience_;
 }
 
 Result DeviceArenas::Allocate(uint64_t least, uint64_t wanted,

@@ -1,13 +1,15 @@
 // The device arenas of one session, and the rule when a payload is put into one: on the
 // first GPU that this trainer uses, up to a limit.
 //
-// Threads: one, the device thread.
+// Threads: one, the device thread; Hurry from any.
 // Waits:   for the worker's answer (Session::AddDeviceArena), and for room: while blocks
 //          are given back, and then half a second, after which the payload goes through
 //          host memory. Without that end, ranks that enqueue in different orders could wait
 //          for each other: a block in use may need a request that another rank has no room
-//          for. After a wait for nothing there is none until a block was given back, and
-//          the next one is half as long.
+//          for. Where a payload in host memory may end the job it is five minutes, for
+//          another rank may just be late. After a wait for nothing there is none until a
+//          block was given back, and the next one is half as long. The end of the session,
+//          or of the use of GPUs, ends a wait within 0.1 s.
 // Errors:  none of the caller's: without a block a payload goes through host memory. Why
 //          is reported once.
 #ifndef REIGEN_CLIENT_C_DEVICE_ARENAS_H_
@@ -52,6 +54,8 @@ class DeviceArenas {
   std::optional<DeviceBlock> Allocate(const std::shared_ptr<cuda::Device>& device,
                                       uint64_t bytes,
                                       const std::function<void()>& before_wait);
+  // The trainer shuts down: no wait is longer than half a second.
+  void Hurry() { hurry_.store(true); }
 
  private:
   bool MayUse(const std::shared_ptr<cuda::Device>& device);
@@ -65,6 +69,8 @@ class DeviceArenas {
   std::optional<DeviceBlock> Find(uint64_t bytes);
   std::optional<DeviceBlock> WaitForRoom(const std::shared_ptr<cuda::Device>& device,
                                          uint64_t bytes);
+  bool AwaitFreed(uint32_t seen) const;
+  Duration Patience() const;
   bool HasOneOf(uint64_t bytes) const;
   void GiveUp(const std::string& why);
   void ReportOnce(const std::string& line);
@@ -83,7 +89,9 @@ class DeviceArenas {
   const std::shared_ptr<std::atomic<uint32_t>> freed_ =
       std::make_shared<std::atomic<uint32_t>>(0);
   std::optional<uint32_t> fruitless_at_;  // what freed_ was then
-  Duration patience_{};
+  const Duration most_patience_;
+  Duration patience_;
+  std::atomic<bool> hurry_{false};
 };
 
 }  // namespace reigen::sdk

@@ -203,6 +203,7 @@ void FakeWorker::BeginEpoch() {
   begun.local_size = script_.size;
   begun.cross_size = 1;
   begun.device_scratch_bytes = script_.device_scratch_bytes;
+  begun.requires_device_arenas = script_.requires_device_arenas ? 1 : 0;
   SendWithFds(&begun, sizeof(begun), {});
 }
 
@@ -274,15 +275,15 @@ void FakeWorker::OnSlot(const local::Slot& slot) {
 }
 
 std::vector<SeenRequest> FakeWorker::WaitForRequests(size_t count) {
-  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-  while (std::chrono::steady_clock::now() < limit) {
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (true) {
     {
       const std::lock_guard lock(mutex_);
       if (seen_.size() >= count) return seen_;
     }
+    REIGEN_CHECK(std::chrono::steady_clock::now() < limit, "the requests did not come");
     std::this_thread::yield();
   }
-  REIGEN_CHECK(false, "the requests did not come");
 }
 
 size_t FakeWorker::requests_seen() {

@@ -53,6 +53,7 @@ struct FakeScript {
   bool answer_shutdown = true;
   bool takes_device_arenas = false;
   uint64_t device_scratch_bytes = 0;
+  bool requires_device_arenas = false;
   std::string refuse_device_arena;
   bool die_at_device_arena = false;
   // Called in the worker's thread for each request; null: kept for Complete().
@@ -70,7 +71,7 @@ class FakeWorker {
 
   // Sets REIGEN_SOCKET and REIGEN_RANK for the next reigen_init.
   void SetEnvironment() const;
-  // What was seen so far, once it is at least `count` requests (10 s at most).
+  // What was seen so far, once it is at least `count` requests (30 s at most).
   std::vector<SeenRequest> WaitForRequests(size_t count);
   size_t requests_seen();
   // The number of NameSlot definitions, by first piece.

@@ -95,14 +95,14 @@ void FakeWorker::OnDones() {
 template <typename T>
 std::vector<T> FakeWorker::WaitFor(const std::vector<T>& list, size_t count) {
   const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  while (std::chrono::steady_clock::now() < limit) {
+  while (true) {
     {
       const std::lock_guard lock(mutex_);
       if (list.size() >= count) return list;
     }
+    REIGEN_CHECK(std::chrono::steady_clock::now() < limit, "the answers did not come");
     std::this_thread::yield();
   }
-  REIGEN_CHECK(false, "the answers did not come");
 }
 
 std::vector<local::DoneSlot> FakeWorker::WaitForDone(size_t count) {

@@ -118,8 +118,8 @@ class SdkDeviceTest : public testing::Test {
     BeginWith(std::move(script));
   }
   // Nothing is done with what comes.
-  void BeginSilent() {
-    FakeScript script;
+  void BeginSilent() { BeginSilent({}); }
+  void BeginSilent(FakeScript script) {
     script.takes_device_arenas = true;
     BeginWith(std::move(script));
   }

@@ -2,8 +2,11 @@
 // host memory where it does not, so that no rank waits for another for ever.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "client/c/sdk_device_fixture.h"
@@ -16,6 +19,12 @@ class SdkDeviceRoomTest : public SdkDeviceTest {
   SdkDeviceRoomTest() { setenv("REIGEN_CUDA_ARENA_MB", "2", 1); }
   // A wait for room ends after so many half seconds without any.
   static void Patience(const char* halves) { setenv("REIGEN_TIMEOUT_SCALE", halves, 1); }
+
+  void BeginRequired() {
+    FakeScript script;
+    script.requires_device_arenas = true;
+    BeginSilent(std::move(script));
+  }
 
   // Of `count` floats, the first of which is `value`.
   cuda::CuAddress StartOne(const char* name, const int64_t& count, float value,
@@ -49,6 +58,56 @@ TEST_F(SdkDeviceRoomTest, ATensorWaitsForWhatIsInFlightWhoeverWaitsForThat) {
     EXPECT_EQ(driver_.Read(memory[i], 1, stream_)[0], 1.0f + static_cast<float>(i));
   }
   EXPECT_EQ(worker_->device_arenas().size(), 1u);
+}
+
+// As if another rank saved its model meanwhile: one in host memory would end the job.
+TEST_F(SdkDeviceRoomTest, WhereTheJobRequiresItATensorWaitsForARankThatIsLate) {
+  BeginRequired();
+  reigen_handle handles[2] = {};
+  StartOne("a", most_, 1, &handles[0]);
+  StartOne("b", most_, 2, &handles[1]);
+  const uint64_t a = worker_->WaitForRequests(1)[0].head.request;
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));  // three times as long as else
+  EXPECT_EQ(worker_->requests_seen(), 1u);
+  worker_->Complete(a);
+  const SeenRequest b = worker_->WaitForRequests(2)[1];
+  EXPECT_TRUE(worker_->IsOnDevice(b.tensors[0]));
+  worker_->Complete(b.head.request);
+  for (const size_t i : {0, 1}) EXPECT_EQ(Finish(handles[i]), REIGEN_OK) << last_;
+}
+
+TEST_F(SdkDeviceRoomTest, AShutdownWaitsNoLongerWhereTheJobRequiresIt) {
+  BeginRequired();
+  reigen_handle handles[2] = {};
+  StartOne("a", most_, 1, &handles[0]);
+  StartOne("b", most_, 2, &handles[1]);
+  worker_->WaitForRequests(1);
+  const auto begin = std::chrono::steady_clock::now();
+  reigen_shutdown();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(100));
+  for (const size_t i : {0, 1}) EXPECT_EQ(Finish(handles[i]), REIGEN_ABORTED) << last_;
+  EXPECT_EQ(worker_->requests_seen(), 2u) << "what was enqueued before is sent";
+}
+
+TEST_F(SdkDeviceRoomTest, ATensorWaitsNoLongerOnceItsGpuIsOfNoUse) {
+  BeginRequired();
+  reigen_handle handles[2] = {};
+  StartOne("a", most_, 1, &handles[0]);
+  StartOne("b", most_, 2, &handles[1]);
+  worker_->WaitForRequests(1);
+  worker_->SendDeviceUse(false, "no peer access");
+  const SeenRequest b = worker_->WaitForRequests(2)[1];
+  EXPECT_FALSE(worker_->IsOnDevice(b.tensors[0]));
+}
+
+TEST_F(SdkDeviceRoomTest, ACallersLimitHoldsWhileATensorWaits) {
+  BeginRequired();
+  reigen_handle handles[2] = {};
+  StartOne("a", most_, 1, &handles[0]);
+  StartOne("b", most_, 2, &handles[1]);
+  worker_->WaitForRequests(1);
+  EXPECT_EQ(reigen_wait(handles[1], 0.1), REIGEN_TIMEOUT);
+  EXPECT_EQ(worker_->requests_seen(), 1u);
 }
 
 // As if another rank had no room for what is in flight here.

@@ -34,7 +34,7 @@
 namespace reigen::local {
 
 inline constexpr uint64_t kMagic = 0x4e45474945520001ull;
-inline constexpr uint32_t kVersion = 3;
+inline constexpr uint32_t kVersion = 4;
 
 // --- limits ---------------------------------------------------------------------
 // Slots of the submission queue: a grouped request of 1000 tensors with new names
@@ -114,6 +114,8 @@ struct EpochBegun {
   uint64_t epoch = 0;
   uint64_t device_scratch_bytes = 0;  // of a scratch on the GPU; 0: none (one host)
   int32_t rank = 0, size = 0, local_rank = 0, local_size = 0, cross_rank = 0, cross_size = 0;
+  uint32_t requires_device_arenas = 0;  // 1: the job may end if payloads are not there
+  uint32_t reserved = 0;
 };
 
 struct GrowArena {
@@ -392,7 +394,7 @@ static_assert(sizeof(Packet) == 16);
 static_assert(sizeof(Hello) == 24);
 static_assert(sizeof(Welcome) == 32);
 static_assert(sizeof(Refused) == 1048);
-static_assert(sizeof(EpochBegun) == 56);
+static_assert(sizeof(EpochBegun) == 64);
 static_assert(sizeof(GrowArena) == 24);
 static_assert(sizeof(ArenaGrown) == 32);
 static_assert(sizeof(AddDeviceArena) == 376);

@@ -31,6 +31,10 @@ class GpuScript {
   void Attach(const std::string& socket) {
     if (!trainer_.Connect(socket) || !trainer_.Init(rank_)) Fail("init failed");
     const auto begun = trainer_.packet<local::EpochBegun>();
+    if (begun.requires_device_arenas != 0) {
+      std::printf("told of require\n");
+      std::fflush(stdout);  // the job may end it
+    }
     gpu_ = std::make_unique<ScriptedGpu>(&trainer_, behaviour_);
     if (begun.device_scratch_bytes > 0) {
       AddArena(begun.device_scratch_bytes, local::DeviceArenaKind::kScratch);

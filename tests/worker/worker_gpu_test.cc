@@ -13,6 +13,7 @@ namespace reigen::testing {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TestJob::Outcome RunJob(int hosts, const std::string& mode, const std::string& gpu_direct = "auto",
                         double timeout_scale = 1) {
@@ -89,6 +90,20 @@ TEST(WorkerGpuTest, RequireEndsTheJobWithTheReason) {
   EXPECT_EQ(outcome.verdict.code(), 71);
   EXPECT_THAT(outcome.verdict.reason(), HasSubstr("gpu-direct: staged ("));
   EXPECT_THAT(outcome.verdict.reason(), HasSubstr("--gpu-direct is require"));
+}
+
+// There it waits longer for room on its GPU.
+TEST(WorkerGpuTest, TrainersAreToldOfRequireWhereItCanEndTheJob) {
+  const auto alone = RunJob(1, "gpu_sum", "require");
+  ExpectSummed(alone, 2, "summed, on GPUs, 0 mirrored\n");
+  EXPECT_THAT(alone.output.at(0), Not(HasSubstr("told of require")));
+  const auto two = RunJob(2, "gpu_sum", "require");
+  EXPECT_TRUE(two.ended);
+  for (int rank = 0; rank < 4; ++rank) {
+    const auto output = two.output.find(rank);
+    ASSERT_NE(output, two.output.end()) << two.log;
+    EXPECT_THAT(output->second, HasSubstr("told of require"));
+  }
 }
 
 TEST(WorkerGpuTest, ATrainerThatDiesWithCommandsOutEndsTheJobWithItsSignal) {

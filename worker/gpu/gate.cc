@@ -77,6 +77,7 @@ bool Gate::Leaves(const EntryPtr& entry, Time now) {
     why = fitness.why;
   }
   if (must) {
+    if (memory != Memory::kDevice) why += " (they say why; more room there: REIGEN_CUDA_ARENA_MB)";
     return fail(FailedPrecondition(entry->instances[0]->name + ": " + why +
                                    ", but --gpu-direct is require"));
   }

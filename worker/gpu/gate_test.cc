@@ -190,8 +190,9 @@ TEST_F(GateTest, RequireFailsWhatCannotRunOnGpusBetweenHosts) {
   Push(gate, {{MakeInstance("y", {64}), 0}}, 2);
   ASSERT_EQ(ended_.size(), 2u);
   EXPECT_EQ(ended_[0], "2:x: no peer access, but --gpu-direct is require");
-  EXPECT_NE(ended_[1].find("not all ranks of this host have it on their GPUs"),
-            std::string::npos);
+  EXPECT_EQ(ended_[1],
+            "3:y: not all ranks of this host have it on their GPUs (they say why; more room "
+            "there: REIGEN_CUDA_ARENA_MB), but --gpu-direct is require");
   Push(gate, {{MakeInstance("one host", {5000}), 0}});
   EXPECT_EQ(mirrors_.size(), 2u);
 }

@@ -47,6 +47,8 @@ class GpuScratch {
   // `window_bytes`: of the epoch's stream; 0: one host.
   void BeginEpoch(DeviceNetwork* network, uint64_t window_bytes);
   uint64_t bytes() const { return bytes_; }  // of a scratch on a GPU; 0: none is needed
+  // The job ends where a bucket between hosts has payloads elsewhere than on GPUs.
+  bool required() const { return options_.require && bytes_ > 0; }
 
   // The GPU's own; its dma-buf is kept until it is decided. One that is in use stays, until
   // Release(): then this does nothing.

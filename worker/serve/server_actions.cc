@@ -47,6 +47,7 @@ void Server::Do(BeginEpoch& action) {
   const launch::GuardStart& start = options_.start;
   local::EpochBegun begun;
   begun.device_scratch_bytes = gpu_scratch_->bytes();
+  begun.requires_device_arenas = gpu_scratch_->required() ? 1 : 0;
   begun.epoch = action.epoch.epoch();
   begun.local_size = static_cast<int32_t>(ranks_.size());
   for (const control::HostInfo& host : action.epoch.hosts()) begun.size += host.ranks_size();
