@@ -42,8 +42,9 @@ StatusOr<std::unique_ptr<Transport>> MakeRdma(const launch::GuardStart& start,
                           transport::rdma::RdmaTransport::Create(options, std::move(verbs)));
   // Before any host counts on RDMA here: the limit must hold links to all hosts.
   const auto links = static_cast<size_t>(start.hosts() - 1);
-  const uint64_t needed_bytes = transport::rdma::LockedBytes(start.options().scratch_bytes(),
-                                                             transport->devices().size(), links);
+  const uint64_t needed_bytes =
+      transport::rdma::LockedBytes(start.options().scratch_bytes(), transport->devices().size(),
+                                   links, transport->QueuesOfALink());
   REIGEN_RETURN_IF_ERROR(transport::rdma::CheckLockedMemory(transport::rdma::ReadLockedMemory(),
                                                             needed_bytes));
   return std::unique_ptr<Transport>(std::move(transport));

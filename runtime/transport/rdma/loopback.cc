@@ -7,6 +7,7 @@
 
 #include "runtime/transport/rdma/path.h"
 #include "runtime/transport/rdma/rdma_limits.h"
+#include "runtime/transport/rdma/resources.h"
 #include "runtime/transport/rdma/words.h"
 
 namespace reigen::transport::rdma {
@@ -111,21 +112,17 @@ StatusOr<Loopback::Port*> Loopback::PortOf(size_t rail) {
 
 Status Loopback::Make(size_t rail, Port& port) {
   const RailChoice& choice = context_.rails[rail]->choice();
-  Device& device = context_.rails[rail]->device();
-  REIGEN_ASSIGN_OR_RETURN(port.completions, device.CreateCompletionQueue(kLoopbackWrs));
+  REIGEN_ASSIGN_OR_RETURN(port.completions,
+                          MakeCompletionQueue(*context_.rails[rail], kLoopbackWrs));
   port.memory.resize(kLoopbackSlots * kEagerBytes + kReadBytes);
-  auto region = device.Register(port.memory, Access::kLocal);
-  if (!region.ok()) {
-    return DescribeRegistration(region.status(), ReadLockedMemory(), port.memory.size());
-  }
-  port.region = std::move(region).value();
+  REIGEN_ASSIGN_OR_RETURN(port.region, RegisterOwn(*context_.rails[rail], port.memory));
   for (size_t slot = 0; slot < kLoopbackSlots; ++slot) port.free_slots.push_back(slot);
   QpLimits limits;
   limits.send_wrs = kLoopbackWrs;
   limits.receive_wrs = 1;
   limits.remote_read = true;
-  REIGEN_ASSIGN_OR_RETURN(auto pair, device.CreateQueuePair(port.completions.get(), limits,
-                                                            choice.port.number, choice.pkey_index));
+  REIGEN_ASSIGN_OR_RETURN(
+      auto pair, MakeQueuePair(*context_.rails[rail], port.completions.get(), limits));
   const RailAddress self = context_.rails[rail]->address();
   const RetryPlan retry = PlanRetries(context_.options.retry_budget);
   PathAttributes path;

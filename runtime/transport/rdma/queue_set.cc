@@ -7,12 +7,10 @@
 #include "runtime/base/check.h"
 #include "runtime/base/hmac.h"
 #include "runtime/transport/rdma/rdma_limits.h"
-#include "runtime/transport/rdma/words.h"
+#include "runtime/transport/rdma/resources.h"
 
 namespace reigen::transport::rdma {
 namespace {
-
-static_assert(ControlQueue::kMemoryBytes < kLockedBytesOfALink);
 
 constexpr uint32_t kPsnMask = 0xffffff;
 
@@ -21,7 +19,6 @@ uint32_t RandomPsn() {
   std::memcpy(&psn, RandomBytes(sizeof psn).data(), sizeof psn);
   return psn & kPsnMask;
 }
-
 
 }  // namespace
 
@@ -49,19 +46,16 @@ Status QueueSet::MakeQueues() {
     completions_.emplace_back();
     if (entries[rail] == 0) continue;
     REIGEN_ASSIGN_OR_RETURN(completions_.back(),
-                            context_.rails[rail]->device().CreateCompletionQueue(entries[rail]));
+                            MakeCompletionQueue(*context_.rails[rail], entries[rail]));
   }
   for (size_t i = 0; i < pairs_.size(); ++i) {
     const auto local = static_cast<size_t>(pairs_[i].local);
-    const RailChoice& choice = context_.rails[local]->choice();
     QpLimits limits;
     limits.send_wrs = i == 0 ? kControlQueue : kDataSends;
     limits.receive_wrs = i == 0 ? kControlQueue : receives;
     limits.inline_bytes = i == 0 ? ControlQueue::kHeaderBytes + ControlQueue::kPlaceBytes : 0;
-    REIGEN_ASSIGN_OR_RETURN(auto pair,
-                            context_.rails[local]->device().CreateQueuePair(
-                                completions_[local].get(), limits, choice.port.number,
-                                choice.pkey_index));
+    REIGEN_ASSIGN_OR_RETURN(
+        auto pair, MakeQueuePair(*context_.rails[local], completions_[local].get(), limits));
     queues_.emplace_back(std::move(pair));
     psns_.push_back(RandomPsn());
   }
@@ -72,14 +66,10 @@ Status QueueSet::MakeQueues() {
 }
 
 Status QueueSet::MakeControl() {
-  Device& device = context_.rails[static_cast<size_t>(pairs_[0].local)]->device();
   control_memory_.resize(ControlQueue::kMemoryBytes);
-  // Not relaxed: what is read here must be whole when its completion is seen.
-  auto region = device.Register(control_memory_, Access::kLocal);
-  if (!region.ok()) {
-    return DescribeRegistration(region.status(), ReadLockedMemory(), control_memory_.size());
-  }
-  control_region_ = std::move(region).value();
+  REIGEN_ASSIGN_OR_RETURN(
+      control_region_,
+      RegisterOwn(*context_.rails[static_cast<size_t>(pairs_[0].local)], control_memory_));
   control_ = std::make_unique<ControlQueue>(&queues_[0], std::span(control_memory_),
                                             control_region_->local_key());
   REIGEN_RETURN_IF_ERROR(control_->PostReceives());

@@ -140,6 +140,11 @@ std::vector<std::string> RdmaTransport::devices() const {
   return names;
 }
 
+size_t RdmaTransport::QueuesOfALink() const {
+  const int wanted = std::min(context_->options.channels, context_->max_channels);
+  return std::max(static_cast<size_t>(wanted), context_->rails.size());
+}
+
 std::unique_ptr<Link> RdmaTransport::Connect(const Peer& peer) {
   return std::make_unique<RdmaLink>(context_.get(), peer);
 }

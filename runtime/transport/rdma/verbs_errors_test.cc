@@ -2,7 +2,12 @@
 // link as well: with a named error at both ends, every post back, no link that sleeps.
 // Method: two hosts over the fake verbs, with one call each that fails.
 #include <gtest/gtest.h>
+#include <linux/capability.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <string>
 
 #include "runtime/transport/rdma/testing/rdma_link_fixture.h"
@@ -82,6 +87,56 @@ TEST_F(VerbsErrorsTest, ACompletionQueueThatCannotBeMadeIsAnErrorAtBothEnds) {
   Connect();
   ASSERT_TRUE(BothLost());
   for (int host : {0, 1}) ExpectText(host, {"ibv_create_cq: no room", "anna", "bert"});
+  ExpectNewLinkWorks();
+}
+
+// This process may lock 1 MiB and has no right to more, whoever runs it.
+class LittleLockedMemory {
+ public:
+  LittleLockedMemory() {
+    getrlimit(RLIMIT_MEMLOCK, &limit_);
+    rlimit little = limit_;
+    little.rlim_cur = 1 << 20;
+    EXPECT_EQ(setrlimit(RLIMIT_MEMLOCK, &little), 0);
+    EXPECT_EQ(syscall(SYS_capget, &header_, data_), 0);
+    SetEffective(data_[0].effective & ~(1u << CAP_IPC_LOCK));
+  }
+  ~LittleLockedMemory() {
+    SetEffective(data_[0].effective);
+    setrlimit(RLIMIT_MEMLOCK, &limit_);
+  }
+
+ private:
+  void SetEffective(uint32_t effective) {
+    __user_cap_data_struct data[2] = {data_[0], data_[1]};
+    data[0].effective = effective;
+    EXPECT_EQ(syscall(SYS_capset, &header_, data), 0);
+  }
+
+  rlimit limit_{};
+  __user_cap_header_struct header_ = {_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct data_[2] = {};
+};
+
+// C43: real cards lock the rings of queues, too.
+TEST_F(VerbsErrorsTest, QueuesForWhichMemoryCannotBeLockedSayHowToRaiseTheLimit) {
+  const LittleLockedMemory little;
+  Make();
+  FakeDeviceState& bert = device("fake10");
+  bert.next_completion_queue_status =
+      ErrnoStatus(StatusCode::kResourceExhausted, "ibv_create_cq", ENOMEM);
+  Connect();
+  ASSERT_TRUE(BothLost());
+  for (int host : {0, 1}) {
+    ExpectText(host, {"ibv_create_cq: Cannot allocate memory", "limited to 1024 KiB",
+                      "1024 KiB more were needed", "ulimit -l"});
+  }
+  bert.next_queue_pair_status =
+      ErrnoStatus(StatusCode::kResourceExhausted, "ibv_create_qp", ENOMEM);
+  for (int host : {0, 1}) links_[host].reset();
+  Connect();
+  ASSERT_TRUE(BothLost());
+  ExpectText(1, {"ibv_create_qp: Cannot allocate memory", "limited to 1024 KiB", "ulimit -l"});
   ExpectNewLinkWorks();
 }
 

@@ -3,6 +3,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstdio>
 #include <fstream>
@@ -23,6 +25,8 @@ std::string Bytes(uint64_t bytes) {
   if (bytes >= 10 * kMiB) return std::to_string(bytes / kMiB) + " MiB";
   return std::to_string((bytes + kKiB - 1) / kKiB) + " KiB";
 }
+
+uint64_t WholePages(uint64_t bytes) { return (bytes + 4 * kKiB - 1) / (4 * kKiB) * (4 * kKiB); }
 
 // Never less, so that a limit just below it reads as one.
 std::string AtLeastBytes(uint64_t bytes) {
@@ -94,8 +98,21 @@ LockedMemory ReadLockedMemory() {
   return allowed;
 }
 
-uint64_t LockedBytes(uint64_t registered_bytes, size_t devices, size_t links) {
-  return registered_bytes * devices + kLockedBytesOfALink * links;
+uint64_t LockedBytesOfCompletions(uint32_t entries) {
+  return WholePages(std::bit_ceil(uint64_t{entries} + 1) * 64);
+}
+
+uint64_t LockedBytesOfRings(uint32_t sends, uint32_t receives) {
+  // A send with data that goes along; what a receive fills.
+  return WholePages(std::bit_ceil(uint64_t{sends}) * 192 + std::bit_ceil(uint64_t{receives}) * 16);
+}
+
+uint64_t LockedBytes(uint64_t registered_bytes, size_t devices, size_t links, size_t queues) {
+  // The control queue with its memory. A queue for data: its share of the completion queue, its
+  // rings, and what its device has besides to write to a GPU here.
+  constexpr uint64_t kControl = 600 * kKiB;
+  constexpr uint64_t kData = (512 + 72 + 88) * kKiB;
+  return registered_bytes * devices + (kControl + kData * std::max(queues, devices)) * links;
 }
 
 Status CheckLockedMemory(const LockedMemory& allowed, uint64_t needed_bytes) {

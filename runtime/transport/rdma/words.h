@@ -32,9 +32,16 @@ LockedMemory ReadLockedMemory();
 // "raise it: ...", for a shell, a login, a unit and a container.
 extern const char kHowToRaiseLockedMemory[];
 
-// What a host locks: what it registers, with each device, and at most so much for each link.
-inline constexpr uint64_t kLockedBytesOfALink = 600 << 10;
-uint64_t LockedBytes(uint64_t registered_bytes, size_t devices, size_t links);
+// What a device locks for queues, at most: a completion queue; the rings of a queue pair.
+// Sizes are those of common cards, rounded up to powers of two and whole pages.
+uint64_t LockedBytesOfCompletions(uint32_t entries);
+uint64_t LockedBytesOfRings(uint32_t sends, uint32_t receives);
+
+// What a host locks, at most: what it registers, with each device, and for each link its
+// control queue and its queues for data, of which each device has one at least.
+inline constexpr size_t kUsualQueues = 2;
+uint64_t LockedBytes(uint64_t registered_bytes, size_t devices, size_t links,
+                     size_t queues = kUsualQueues);
 
 // Ok, or ResourceExhausted: what the limit is, what is needed, how to raise it.
 Status CheckLockedMemory(const LockedMemory& allowed, uint64_t needed_bytes);
@@ -44,7 +51,7 @@ Status CheckLockedMemory(const LockedMemory& allowed, uint64_t needed_bytes);
 // ENOMEM; InvalidArgument: the dma-buf or the range is not taken (EINVAL, EFAULT, EBADF).
 Status DescribeDmabuf(int error, uint64_t bytes);
 
-// A registration that failed with "out of memory": nearly always the limit.
+// A registration, or a queue, that failed with "out of memory": nearly always the limit.
 Status DescribeRegistration(const Status& failed, const LockedMemory& allowed, uint64_t bytes);
 
 }  // namespace reigen::transport::rdma

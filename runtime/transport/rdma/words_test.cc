@@ -7,6 +7,9 @@
 #include <string>
 
 #include "runtime/base/clock.h"
+#include "runtime/transport/link_limits.h"
+#include "runtime/transport/rdma/control_queue.h"
+#include "runtime/transport/rdma/rdma_limits.h"
 
 namespace reigen::transport::rdma {
 namespace {
@@ -52,10 +55,28 @@ TEST(WordsTest, LockedMemoryIsNamedWithLimitNeedAndRemedy) {
 // A limit that holds the registered memory and no link would be hit after the start.
 TEST(WordsTest, LinksAndEachDeviceCountToWhatIsNeeded) {
   constexpr uint64_t kScratch = 64 << 20;
-  EXPECT_EQ(LockedBytes(kScratch, 2, 3), 2 * kScratch + 3 * kLockedBytesOfALink);
+  EXPECT_EQ(LockedBytes(kScratch, 2, 3), 2 * kScratch + 3 * LockedBytes(0, 1, 1));
+  EXPECT_EQ(LockedBytes(0, 4, 1), LockedBytes(0, 1, 1, 4)) << "each has a queue at least";
   const Status status = CheckLockedMemory({.limit_bytes = kScratch}, LockedBytes(kScratch, 1, 1));
-  EXPECT_NE(status.ToString().find("limited to 64 MiB, RDMA needs about 65 MiB"),
+  EXPECT_NE(status.ToString().find("limited to 64 MiB, RDMA needs about 66 MiB"),
             std::string::npos) << status.ToString();
+}
+
+// Such cards lock the rings of queues as well, whose sizes are powers of two.
+TEST(WordsTest, WhatIsCountedHoldsALinkOfARealCard) {
+  constexpr uint32_t kControl = 2 * kControlQueue;
+  for (uint32_t queues = 1; queues <= kMaxChannels; ++queues) {
+    const uint64_t completions = LockedBytesOfCompletions(kControl + queues * (kDataSends + kDataReceives));
+    const uint64_t rings = LockedBytesOfRings(kControlQueue, kControlQueue) +
+                           queues * LockedBytesOfRings(kDataSends, kDataReceives);
+    const uint64_t loopback = kLoopbackSlots * kEagerBytes + LockedBytesOfCompletions(kLoopbackWrs) +
+                              LockedBytesOfRings(kLoopbackWrs, 1);
+    EXPECT_LE(ControlQueue::kMemoryBytes + completions + rings + queues * loopback,
+              LockedBytes(0, 1, 1, queues))
+        << queues;
+  }
+  EXPECT_EQ(LockedBytesOfCompletions(8388), 1u << 20);
+  EXPECT_GE(LockedBytesOfRings(32, 4096), 64u << 10);
 }
 
 TEST(WordsTest, AFailedRegistrationIsExplainedOnlyIfTheLimitCanBeTheCause) {

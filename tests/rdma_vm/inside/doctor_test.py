@@ -43,7 +43,7 @@ class Doctor(unittest.TestCase):
         code, output = self.look([], little)
         self.assertEqual(1, code, output)
         self.assertRegex(output, r"PROBLEM locked memory +locked memory is limited to 64 KiB, RDMA "
-                                 r"needs about 65 MiB\n +remedy: raise it: `ulimit -l unlimited`")
+                                 r"needs about 66 MiB\n +remedy: raise it: `ulimit -l unlimited`")
         self.assertIn("links use TCP", output)
         code, output = self.look(["--transport", "tcp"], little)
         self.assertEqual(0, code, output)

@@ -45,13 +45,13 @@ const Case kCases[] = {
        f.locked_unlimited = false;
        f.locked_bytes = 128 << 20;
      },
-     "locked memory", Level::kOk, "up to 128 MiB, 64.6 MiB are needed", "", "rdma"},
+     "locked memory", Level::kOk, "up to 128 MiB, 65.9 MiB are needed", "", "rdma"},
     {"64 KiB of locked memory",
      [](auto& f, auto&) {
        f.locked_unlimited = false;
        f.locked_bytes = 64 << 10;
      },
-     "locked memory", Level::kProblem, "limited to 64 KiB, RDMA needs about 65 MiB",
+     "locked memory", Level::kProblem, "limited to 64 KiB, RDMA needs about 66 MiB",
      "ulimit -l unlimited", "tcp"},
     {"no node", [](auto& f, auto&) { f.devices[0].node = ""; }, "mlx5_0", Level::kProblem,
      "made no /dev/infiniband/uverbs", "modprobe ib_uverbs", "tcp"},
@@ -243,7 +243,7 @@ TEST(ExamineRdmaTest, LockedMemoryIsNeededForEachDeviceThatAJobTakes) {
     const Report report = Examine(facts, PlainWishes());
     EXPECT_EQ(report.rdma_ports.size(), 2u);
     EXPECT_THAT(FindFinding(report, "rdma", "locked memory")->text,
-                HasSubstr(two_addresses ? "needs about 65 MiB" : "needs about 129 MiB"));
+                HasSubstr(two_addresses ? "needs about 66 MiB" : "needs about 130 MiB"));
   }
 }
 

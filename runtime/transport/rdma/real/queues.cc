@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <string>
 
@@ -82,7 +83,7 @@ StatusOr<std::unique_ptr<RealQueuePair>> RealQueuePair::Create(ibv_pd* pd, ibv_c
         attributes, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS, "INIT"));
     return pair;
   }
-  return ErrnoStatus(StatusCode::kResourceExhausted, "ibv_create_qp");
+  return ErrnoStatus(ToCode(errno), "ibv_create_qp");
 }
 
 RealQueuePair::~RealQueuePair() { CheckDestroyed(ibv_destroy_qp(qp_), "ibv_destroy_qp"); }

@@ -57,8 +57,7 @@ class RealDevice final : public Device {
                                                    Access access) override {
     ibv_mr* mr = ibv_reg_mr(pd_, memory.data(), memory.size(), ToAccessFlags(access));
     if (mr != nullptr) return std::unique_ptr<MemoryRegion>(new RealRegion(mr));
-    const StatusCode code = errno == ENOMEM ? StatusCode::kResourceExhausted : StatusCode::kInternal;
-    return ErrnoStatus(code, "ibv_reg_mr of " + std::to_string(memory.size()) + " bytes");
+    return ErrnoStatus(ToCode(errno), "ibv_reg_mr of " + std::to_string(memory.size()) + " bytes");
   }
 
   StatusOr<std::unique_ptr<MemoryRegion>> RegisterDmabuf(int fd, uint64_t offset, uint64_t bytes,
@@ -72,7 +71,7 @@ class RealDevice final : public Device {
 
   StatusOr<std::unique_ptr<CompletionQueue>> CreateCompletionQueue(uint32_t entries) override {
     ibv_cq* cq = ibv_create_cq(context_, static_cast<int>(entries), nullptr, channel_, 0);
-    if (cq == nullptr) return ErrnoStatus(StatusCode::kResourceExhausted, "ibv_create_cq");
+    if (cq == nullptr) return ErrnoStatus(ToCode(errno), "ibv_create_cq");
     return std::unique_ptr<CompletionQueue>(new RealCompletionQueue(cq));
   }
 

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -197,6 +198,10 @@ int ToAccessFlags(Access access) {
       return IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_RELAXED_ORDERING;
   }
   return 0;
+}
+
+StatusCode ToCode(int error) {
+  return error == ENOMEM ? StatusCode::kResourceExhausted : StatusCode::kInternal;
 }
 
 }  // namespace reigen::transport::rdma

@@ -17,6 +17,9 @@ StatusOr<ibv_mtu> ToMtu(uint32_t bytes);
 AsyncKind ToAsyncKind(ibv_event_type type);
 int ToAccessFlags(Access access);
 
+// Of a thing that could not be made.
+StatusCode ToCode(int error);
+
 }  // namespace reigen::transport::rdma
 
 #endif  // REIGEN_RUNTIME_TRANSPORT_RDMA_REAL_TRANSLATE_H_

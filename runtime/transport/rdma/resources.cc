@@ -1,0 +1,30 @@
+#include "runtime/transport/rdma/resources.h"
+
+#include "runtime/transport/rdma/words.h"
+
+namespace reigen::transport::rdma {
+
+StatusOr<std::unique_ptr<CompletionQueue>> MakeCompletionQueue(Rail& rail, uint32_t entries) {
+  auto queue = rail.device().CreateCompletionQueue(entries);
+  if (queue.ok()) return queue;
+  return DescribeRegistration(queue.status(), ReadLockedMemory(),
+                              LockedBytesOfCompletions(entries));
+}
+
+StatusOr<std::unique_ptr<QueuePair>> MakeQueuePair(Rail& rail, CompletionQueue* queue,
+                                                   const QpLimits& limits) {
+  const RailChoice& choice = rail.choice();
+  auto pair =
+      rail.device().CreateQueuePair(queue, limits, choice.port.number, choice.pkey_index);
+  if (pair.ok()) return pair;
+  return DescribeRegistration(pair.status(), ReadLockedMemory(),
+                              LockedBytesOfRings(limits.send_wrs, limits.receive_wrs));
+}
+
+StatusOr<std::unique_ptr<MemoryRegion>> RegisterOwn(Rail& rail, std::span<std::byte> memory) {
+  auto region = rail.device().Register(memory, Access::kLocal);
+  if (region.ok()) return region;
+  return DescribeRegistration(region.status(), ReadLockedMemory(), memory.size());
+}
+
+}  // namespace reigen::transport::rdma

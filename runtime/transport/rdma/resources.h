@@ -1,0 +1,28 @@
+// What a link makes for itself at a device. A lack of memory that may be locked, which
+// queues of real cards take as well, is said with its remedy.
+#ifndef REIGEN_RUNTIME_TRANSPORT_RDMA_RESOURCES_H_
+#define REIGEN_RUNTIME_TRANSPORT_RDMA_RESOURCES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "runtime/base/status.h"
+#include "runtime/transport/rdma/rail.h"
+#include "runtime/transport/rdma/verbs.h"
+
+namespace reigen::transport::rdma {
+
+StatusOr<std::unique_ptr<CompletionQueue>> MakeCompletionQueue(Rail& rail, uint32_t entries);
+
+// On the rail's port, in its partition.
+StatusOr<std::unique_ptr<QueuePair>> MakeQueuePair(Rail& rail, CompletionQueue* queue,
+                                                   const QpLimits& limits);
+
+// Not relaxed: what is read there must be whole when its completion is seen.
+StatusOr<std::unique_ptr<MemoryRegion>> RegisterOwn(Rail& rail, std::span<std::byte> memory);
+
+}  // namespace reigen::transport::rdma
+
+#endif  // REIGEN_RUNTIME_TRANSPORT_RDMA_RESOURCES_H_
