@@ -30,6 +30,7 @@ class Doctor(unittest.TestCase):
         for host in json.loads(output)["hosts"]:
             self.assertEqual("rdma", host["transport"])
             self.assertEqual(4096, host["rdma_mtu_bytes"])
+            self.assertIn("RoCE v2 over IPv4", host["rdma_kinds"])
             self.assertEqual(1, len(host["rdma_ports"]))
             self.assertTrue(host["rdma_ports"][0].startswith("rxe1:1 "), host["rdma_ports"])
             devices = {each["name"]: each for each in host["facts"]["rdma"]["devices"]}
@@ -46,6 +47,17 @@ class Doctor(unittest.TestCase):
                                  r"needs about 66 MiB\n +remedy: raise it: `ulimit -l unlimited`")
         self.assertIn("links use TCP", output)
         code, output = self.look(["--transport", "tcp"], little)
+        self.assertEqual(0, code, output)
+
+    def test_a_wish_that_cannot_be_met_is_a_job_that_is_refused(self):
+        code, output = self.look(["--json"], ["REIGEN_RDMA_DEVICES=rxe9"])
+        self.assertEqual(1, code, output)
+        host, = json.loads(output)["hosts"]
+        self.assertEqual("none", host["transport"])
+        problem, = [each for each in host["findings"] if each["level"] == "problem"]
+        self.assertRegex(problem["text"], "there is no RDMA device rxe9 .*: a job with this wish is "
+                                          "refused")
+        code, output = self.look(["--transport", "tcp"], ["REIGEN_RDMA_DEVICES=rxe9"])
         self.assertEqual(0, code, output)
 
     def test_a_port_that_is_down_is_told(self):
