@@ -123,9 +123,19 @@ bool Has(const std::vector<RailChoice>& rails, const RailChoice& rail) {
 constexpr char kLeaveDevicesOut[] =
     "; without --rdma-devices (REIGEN_RDMA_DEVICES) they are chosen, --transport tcp needs none";
 
+// Of a device that was named. InvalidArgument is for what nothing but another wish mends.
+Status CannotBeUsed(const std::string& device, const WhyNot& why_not) {
+  const bool mistake = why_not.text.empty() || why_not.wish;
+  return MakeStatus(mistake ? StatusCode::kInvalidArgument : StatusCode::kFailedPrecondition,
+                    "RDMA device " + device + " cannot be used: " +
+                        (why_not.text.empty() ? "it has no such port" : why_not.text) +
+                        kLeaveDevicesOut);
+}
+
 StatusOr<Choice> ChooseWished(const std::vector<Candidate>& candidates, const Wish& wish) {
   Choice choice;
   choice.reason = "asked for";
+  Status broken;  // of the first that is; a mistake with another is told before it
   for (const std::string& text : wish.devices) {
     const auto [name, port] = ParseDevice(text);
     const auto at = std::find_if(candidates.begin(), candidates.end(),
@@ -138,14 +148,15 @@ StatusOr<Choice> ChooseWished(const std::vector<Candidate>& candidates, const Wi
     WhyNot why_not;
     const std::vector<RailChoice> rails = PortsOf(*at, port, wish, why_not);
     if (rails.empty()) {
-      return InvalidArgument(
-          "RDMA device " + text + " cannot be used: " +
-          (why_not.text.empty() ? "it has no such port" : why_not.text) + kLeaveDevicesOut);
+      const Status status = CannotBeUsed(text, why_not);
+      if (status.code() == StatusCode::kInvalidArgument) return status;
+      if (broken.ok()) broken = status;
     }
     for (const RailChoice& rail : rails) {
       if (!Has(choice.rails, rail)) choice.rails.push_back(rail);
     }
   }
+  if (!broken.ok()) return broken;
   return choice;
 }
 

@@ -45,8 +45,11 @@ struct Choice {
 // Without wishes: the ports that have one of the addresses of the job's network;
 // if none has, the fastest active ones.
 //
-// Errors: InvalidArgument: what was asked for cannot be had; NotFound: there is no device;
-//         FailedPrecondition: none can be used. All say which there are and what to do.
+// Errors: InvalidArgument: what was asked for cannot be had: there is no such device or port
+//         here, or none that meets the wish;
+//         NotFound: there is no device, and none was named;
+//         FailedPrecondition: none can be used, or one asked for cannot: its port is down, it
+//         cannot be opened. All say which there are and what to do.
 StatusOr<Choice> ChooseRails(const std::vector<Candidate>& candidates, const Wish& wish);
 
 // A port that was chosen, as it is now.

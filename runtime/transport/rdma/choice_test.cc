@@ -235,7 +235,47 @@ TEST(ChoiceTest, DevicesAskedForAreTakenInThatOrder) {
   }
   wish.devices = {"a:2", "a", "a:1"};
   EXPECT_EQ(ChooseRails(machine, wish)->rails.size(), 2u) << "each once";
-  EXPECT_EQ(ChooseRails({}, wish).status().code(), StatusCode::kInvalidArgument);
+}
+
+// C45: a wrong name is a mistake; a device that is there and cannot be used is a fault of this
+// host, on which links may go over TCP, as it is without a wish.
+TEST(ChoiceTest, ADeviceAskedForThatIsBrokenIsToldFromOneThatDoesNotExist) {
+  PortInfo down = RocePort({Entry(1, "10.0.0.1", kV2)});
+  down.active = false;
+  down.state = "DOWN";
+  Candidate closed;
+  closed.name = "closed";
+  closed.status = Unavailable("closed cannot be opened");
+  const std::vector<Candidate> machine = {Device("a", {down, RocePort({})}), closed,
+                                          Device("b", {RocePort({Entry(1, "10.1.0.1", kV2)})})};
+  const struct {
+    std::vector<std::string> devices;
+    StatusCode code;
+    const char* words;
+  } rows[] = {
+      {{"a"}, StatusCode::kFailedPrecondition, "RDMA device a cannot be used: a:1 is not active"},
+      {{"a:2"}, StatusCode::kFailedPrecondition, "a:2: it has no GID"},
+      {{"closed"}, StatusCode::kFailedPrecondition, "closed cannot be opened"},
+      {{"b", "a"}, StatusCode::kFailedPrecondition, "a:1 is not active (DOWN)"},
+      {{"a", "b:7"}, StatusCode::kInvalidArgument, "b:7 cannot be used: it has no such port"},
+      {{"a", "c"}, StatusCode::kInvalidArgument, "there is no RDMA device c (there are: a, closed"},
+  };
+  for (const auto& row : rows) {
+    Wish wish;
+    wish.devices = row.devices;
+    const Status status = ChooseRails(machine, wish).status();
+    EXPECT_EQ(status.code(), row.code) << status.ToString();
+    EXPECT_NE(status.ToString().find(row.words), std::string::npos) << status.ToString();
+    EXPECT_NE(status.ToString().find("without --rdma-devices"), std::string::npos)
+        << status.ToString();
+  }
+  Wish wish;
+  wish.devices = {"b"};
+  wish.gid_index = 7;
+  EXPECT_EQ(ChooseRails(machine, wish).status().code(), StatusCode::kInvalidArgument);
+  const Status none = ChooseRails({}, wish).status();
+  EXPECT_EQ(none.code(), StatusCode::kInvalidArgument) << none.ToString();
+  EXPECT_NE(none.ToString().find("no RDMA device b"), std::string::npos) << none.ToString();
 }
 
 // What somebody asked for and cannot have is an error of its own, what is not there is not.

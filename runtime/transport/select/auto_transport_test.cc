@@ -163,6 +163,25 @@ TEST(AutoTransportTest, WhatWasAskedForAndCannotBeHadIsRefused) {
   }
 }
 
+// C45: a cable that is out is not somebody's mistake.
+TEST(AutoTransportTest, ADeviceAskedForWhosePortIsDownMakesItTcp) {
+  rdma::FakeFabric fabric;
+  fabric.AddDevice(0, "fake", "10.0.0.1").info.ports[0].active = false;
+  rdma::Wish wish;
+  wish.devices = {"fake"};
+  std::vector<Status> why;
+  const auto made = SelectTransport(
+      TransportMode::kAuto, "anna", [] { return MakeTcp(0); },
+      [&] { return MakeRdma(0, fabric, wish); },
+      [&](const Status& status) { why.push_back(status); });
+  ASSERT_TRUE(made.ok()) << made.status().ToString();
+  EXPECT_STREQ((*made)->name(), "tcp");
+  ASSERT_EQ(why.size(), 1u);
+  EXPECT_NE(why[0].ToString().find("RDMA device fake cannot be used: fake:1 is not active"),
+            std::string::npos)
+      << why[0].ToString();
+}
+
 // C43
 TEST(AutoTransportTest, MemoryThatCannotBeLockedMakesItTcp) {
   rdma::FakeFabric fabric;

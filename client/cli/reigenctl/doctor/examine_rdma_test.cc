@@ -94,8 +94,8 @@ const Case kCases[] = {
        f.devices[0].info.ports[0].active = false;
        w.rdma.devices = {"mlx5_0"};
      },
-     "between hosts", Level::kProblem, "a job with this wish is refused", "--rdma-devices",
-     "none"},
+     "between hosts", Level::kProblem, "they are chosen, --transport tcp needs none; links use TCP",
+     "mend a port", "tcp"},
     {"a device asked for where there is none",
      [](auto& f, auto& w) {
        f.devices.clear();
