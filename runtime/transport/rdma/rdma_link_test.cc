@@ -338,6 +338,21 @@ TEST_F(RdmaLinkTest, ARegistrationThatFailsLaterEndsPostsAtBothEndsWithWords) {
   ExpectNewLinkWorks();
 }
 
+// Peers were told its kind, and choose a link's transport by it.
+TEST_F(RdmaLinkTest, APortWhoseKindChangesIsToldAsTheOneItWas) {
+  ConnectAndUse();
+  const std::vector<std::string> told = pair_->transport(1).addresses();
+  for (int host : {0, 1}) links_[host].reset();
+  GidEntry& gid = device("fake10").info.ports[0].gids.back();  // that is chosen
+  const GidType before = std::exchange(gid.type, GidType::kRoceV1);
+  Connect();
+  ASSERT_TRUE(StepUntil([&] { return !links_[0]->error().ok() && !links_[1]->error().ok(); }));
+  for (int host : {0, 1}) ExpectText(host, {"no two RDMA ports can talk", "RoCE v1"});
+  EXPECT_EQ(pair_->transport(1).addresses(), told);
+  gid.type = before;
+  ExpectNewLinkWorks();
+}
+
 TEST_F(RdmaLinkTest, SeveralDevicesCarryOneMessage) {
   Make(/*channels=*/4, /*devices=*/2);
   Connect();

@@ -66,6 +66,12 @@ std::string RailsOf(const RdmaContext& context, const Device& device, const Asyn
   return names;
 }
 
+std::vector<std::string> KindsOf(const RdmaContext& context) {
+  std::vector<std::string> kinds;
+  for (const auto& rail : context.rails) kinds.push_back(KindOf(rail->address()));
+  return RdmaKindAddresses(kinds);
+}
+
 }  // namespace
 
 StatusOr<std::unique_ptr<RdmaTransport>> RdmaTransport::Create(const RdmaOptions& options,
@@ -99,7 +105,8 @@ StatusOr<std::unique_ptr<RdmaTransport>> RdmaTransport::Create(const RdmaOptions
   return std::unique_ptr<RdmaTransport>(new RdmaTransport(std::move(context)));
 }
 
-RdmaTransport::RdmaTransport(std::unique_ptr<RdmaContext> context) : context_(std::move(context)) {}
+RdmaTransport::RdmaTransport(std::unique_ptr<RdmaContext> context)
+    : context_(std::move(context)), kinds_(KindsOf(*context_)) {}
 
 RdmaTransport::~RdmaTransport() {
   REIGEN_CHECK(context_->links.empty(), "a transport outlives its links");
@@ -107,9 +114,7 @@ RdmaTransport::~RdmaTransport() {
 
 std::vector<std::string> RdmaTransport::addresses() const {
   std::vector<std::string> addresses = context_->reception.endpoints();
-  std::vector<std::string> kinds;
-  for (const auto& rail : context_->rails) kinds.push_back(KindOf(rail->address()));
-  for (std::string& kind : RdmaKindAddresses(kinds)) addresses.push_back(std::move(kind));
+  addresses.insert(addresses.end(), kinds_.begin(), kinds_.end());
   return addresses;
 }
 

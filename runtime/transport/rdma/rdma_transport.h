@@ -76,6 +76,9 @@ class RdmaTransport : public Transport {
   explicit RdmaTransport(std::unique_ptr<RdmaContext> context);
 
   const std::unique_ptr<RdmaContext> context_;
+  // Kinds of the ports as the peers were told them: both ends of a link choose by these,
+  // also when a port's has changed since.
+  const std::vector<std::string> kinds_;
 };
 
 }  // namespace reigen::transport::rdma
