@@ -76,9 +76,9 @@ StatusOr<std::unique_ptr<Region>> Memory::RegisterDevice(const DeviceMemory& mem
   StatusCode code = StatusCode::kUnimplemented;
   std::string reasons;
   bool taken = false;  // by one at least
-  const auto refuse = [&](size_t rail, const Status& status) {
+  const auto refuse = [&](const std::string& name, const Status& status) {
     if (code == StatusCode::kUnimplemented) code = status.code();
-    reasons += (reasons.empty() ? "" : "; ") + rails_[rail].name + ": " + Message(status);
+    reasons += (reasons.empty() ? "" : "; ") + name + ": " + Message(status);
   };
   for (size_t i = 0; i < rails_.size(); ++i) {
     const size_t first = FirstOf(i);
@@ -90,11 +90,11 @@ StatusOr<std::unique_ptr<Region>> Memory::RegisterDevice(const DeviceMemory& mem
                region.ok()) {
       Take(*registration, rails_[i], i, std::move(region).value());
     } else {
-      refuse(i, region.status());
+      refuse(rails_[i].name, region.status());
       continue;
     }
     if (const Status tried = try_rail(i, registration->remote_keys[i]); !tried.ok()) {
-      refuse(i, tried);
+      refuse(rails_[i].name + ":" + std::to_string(rails_[i].port), tried);
     } else {
       taken = true;
     }
@@ -104,7 +104,7 @@ StatusOr<std::unique_ptr<Region>> Memory::RegisterDevice(const DeviceMemory& mem
   }
   if (!reasons.empty()) {
     if (taken) {
-      reasons += "; the other RDMA devices take it: --rdma-devices can name these alone";
+      reasons += "; the other RDMA ports take it: --rdma-devices can name these alone";
     }
     return MakeStatus(code, reasons);
   }

@@ -25,6 +25,7 @@ namespace reigen::transport::rdma {
 struct MemoryRail {
   std::string name;  // of its device
   std::shared_ptr<Device> device;
+  int port = 0;
 };
 
 // A region as the rails of this host know it.

@@ -17,7 +17,7 @@ class MemoryTest : public testing::Test {
   MemoryTest() {
     for (const char* name : {"a0", "a1"}) {
       fabric_.AddDevice(0, name, "10.0.0.1");
-      rails_.push_back({name, std::move(fabric_.VerbsOf(0)->Open(name)).value()});
+      rails_.push_back({name, std::move(fabric_.VerbsOf(0)->Open(name)).value(), /*port=*/1});
     }
     memory_ = std::make_unique<Memory>(rails_);
   }
@@ -199,10 +199,19 @@ TEST_F(DeviceMemoryTest, OneRailThatDoesNotReachTheMemoryLeavesNothingRegistered
   reached_[0] = Internal("REM_ACCESS_ERR");
   const Status refused = Register().status();
   EXPECT_EQ(refused.code(), StatusCode::kInternal);
-  for (const char* part : {"a0: REM_ACCESS_ERR", "a1: no answer"}) {
+  for (const char* part : {"a0:1: REM_ACCESS_ERR", "a1:1: no answer"}) {
     EXPECT_NE(refused.ToString().find(part), std::string::npos) << refused.ToString();
   }
   EXPECT_EQ(fabric_.registrations(), 0u);
+}
+
+// A device's second port may reach what its first does not: the name says which.
+TEST_F(DeviceMemoryTest, APortThatDoesNotReachTheMemoryIsToldFromTheOtherOfItsDevice) {
+  rails_ = {{"a0", rails_[0].device, 1}, {"a0", rails_[0].device, 2}};
+  memory_ = std::make_unique<Memory>(rails_);
+  reached_[0] = Unavailable("no answer");
+  EXPECT_EQ(Message(Register().status()),
+            "a0:1: no answer; the other RDMA ports take it: --rdma-devices can name these alone");
 }
 
 TEST_F(DeviceMemoryTest, RailsNearAreThoseAskedFor) {

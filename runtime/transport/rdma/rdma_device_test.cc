@@ -519,7 +519,7 @@ TEST_F(RdmaDeviceTest, WhereOneDeviceRefusesItIsNamedAndSoIsTheRemedy) {
   const std::string text = refused.ToString();
   EXPECT_NE(text.find("fake01: "), std::string::npos) << text;
   EXPECT_EQ(text.find("fake00: "), std::string::npos) << text;
-  EXPECT_NE(text.find("Operation not supported; the other RDMA devices take it: --rdma-devices can "
+  EXPECT_NE(text.find("Operation not supported; the other RDMA ports take it: --rdma-devices can "
                       "name these alone"),
             std::string::npos)
       << text;
@@ -539,7 +539,7 @@ TEST_F(RdmaDeviceTest, ADeviceThatDoesNotReachTheMemoryIsAnError) {
   device("fake01").next_read_status = WorkStatus::kLocalProtection;
   const Status refused = pair_->transport(0).RegisterDevice(gpus_[0]->device()).status();
   EXPECT_EQ(refused.code(), StatusCode::kUnavailable);
-  for (const char* part : {"fake00: ", "RETRY_EXC_ERR", "fake01: ", "LOC_PROT_ERR", "reading"}) {
+  for (const char* part : {"fake00:1: ", "RETRY_EXC_ERR", "fake01:1: ", "LOC_PROT_ERR", "reading"}) {
     EXPECT_NE(refused.ToString().find(part), std::string::npos) << refused.ToString();
   }
   EXPECT_EQ(pair_->fabric().registrations(), before);

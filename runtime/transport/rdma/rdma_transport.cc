@@ -92,7 +92,7 @@ StatusOr<std::unique_ptr<RdmaTransport>> RdmaTransport::Create(const RdmaOptions
   std::vector<MemoryRail> rails;
   REIGEN_RETURN_IF_ERROR(WatchDevices(*context));
   for (const auto& rail : context->rails) {
-    rails.push_back({rail->choice().device, rail->shared_device()});
+    rails.push_back({rail->choice().device, rail->shared_device(), rail->choice().port.number});
   }
   context->memory = std::make_unique<Memory>(std::move(rails));
   for (const std::string& address : options.bind_addresses) {
