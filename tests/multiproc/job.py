@@ -23,6 +23,7 @@ MARK = "REIGEN_TEST_MARK"
 # What a job that cannot go on may take to end, everywhere (ARCHITECTURE.md, limits);
 # the machine may be busy with other tests.
 END_SECONDS = 10
+GUARD_SECONDS = 10
 SLACK_SECONDS = 5
 
 

@@ -15,7 +15,7 @@ TREE = os.path.dirname(os.path.dirname(FOLDER))
 PYTHON = "/usr/bin/python3"
 RSH = "ip netns exec {host} {command}"
 
-# design.md 7: what a job that cannot go on may take to end, everywhere.
+# ARCHITECTURE.md, "Limits": what a job that cannot go on may take to end, everywhere.
 END_SECONDS = 10
 DEAD_SECONDS = 3
 # Of total loss until a link is lost.

@@ -15,7 +15,7 @@ namespace reigen::worker {
 Status CheckGuardStart(const launch::GuardStart& start);
 
 // "NAME=value": the launcher's environment as it is, with what says which rank the
-// trainer is set over it (design.md 10; also Horovod's names).
+// trainer is set over it (also by Horovod's names).
 std::vector<std::string> TrainerEnvironment(const launch::GuardStart& start, int local_rank,
                                             const std::string& socket_path);
 

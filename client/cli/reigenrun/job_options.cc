@@ -7,7 +7,7 @@
 namespace reigen::run {
 namespace {
 
-// See design.md 7 for the times. The sizes are the defaults of the tuning that is
+// See "Limits" in ARCHITECTURE.md for the times. The sizes are the defaults of the tuning that is
 // built in: small tensors take the low-latency way, the others a pipeline.
 constexpr double kHeartbeatSeconds = 0.2;
 constexpr double kDeadAfterSeconds = 3;

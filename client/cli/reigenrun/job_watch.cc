@@ -23,6 +23,8 @@ std::string SecondsText(Duration d) {
 // OnTime comes at least every second; a longer gap is this process's own (stopped,
 // starved), in which it heard of nobody.
 constexpr Duration kPause = seconds(2);
+// However limits are scaled: a guard shows life every half second, whatever they are.
+constexpr Duration kLeastGuardSilence = seconds(2);
 
 void Append(Actions* to, Actions more) {
   for (Action& a : more) to->push_back(std::move(a));
@@ -37,7 +39,7 @@ JobWatch::Limits JobWatch::Limits::Scaled(double scale,
   };
   return {of(scaled_already.start_timeout_seconds()), of(2 * scale),
           of(scaled_already.coordinator_timeout_seconds()),
-          of(scaled_already.dead_after_seconds()), of(4 * scale), of(9 * scale)};
+          std::max(of(10 * scale), kLeastGuardSilence), of(4 * scale), of(9 * scale)};
 }
 
 JobWatch::JobWatch(std::vector<std::string> host_names, Limits limits, Time now)
@@ -178,8 +180,9 @@ Actions JobWatch::LoseSilentHosts(Time now) {
     if (host.state != HostState::kReady || host.lost || !host.heard) continue;
     if (now - *host.heard < limits_.guard_silence) continue;
     const int number = static_cast<int>(h);
-    Append(&actions, OnHostLost(number, "its guard has stopped: no sign of life for " +
-                                            SecondsText(limits_.guard_silence), "", now));
+    const std::string why = "its guard, or the connection to it, has stopped: no sign of life for " +
+                            SecondsText(limits_.guard_silence);
+    Append(&actions, OnHostLost(number, why, "", now));
     // A stopped one could not end what it started.
     actions.push_back({.kind = Action::Kind::kWakeHost, .host = number});
   }

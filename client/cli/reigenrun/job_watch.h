@@ -47,7 +47,9 @@ class JobWatch {
     Duration start = seconds(30);
     Duration answer = seconds(2);  // of the coordinator, to what it is told
     Duration silence = seconds(8);  // of the coordinator, which shows life every second
-    Duration guard_silence = seconds(3);  // of a guard, which shows life twice a second
+    // Of a guard, which shows life twice a second. Nothing of the job waits for it: a remote
+    // shell that stalls for a while loses no host.
+    Duration guard_silence = seconds(10);
     Duration stop = seconds(4);    // after the verdict: guards are told to stop
     Duration kill = seconds(9);    // after the verdict: whatever is left here is killed
     static Limits Scaled(double scale, const launch::JobOptions& scaled_already);

@@ -153,7 +153,8 @@ void AddOutput(CLI::App* app, Options* o) {
   app->add_option("--log-level", o->log_level,
                   "Of the daemons: trace, debug, info, warning, error, off")
       ->capture_default_str()
-      ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error", "off"}));
+      ->transform(CLI::IsMember({"trace", "debug", "info", "warning", "error", "off"},
+                                CLI::ignore_case));
   app->add_flag("--verbose", o->verbose, "Say what is started where, and why");
   app->add_flag("--check-build", o->check_build, "Print what this build can do (-cb)");
   app->set_version_flag("-v,--version", std::string("reigenrun ") + kVersion);

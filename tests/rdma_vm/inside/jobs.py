@@ -14,7 +14,7 @@ LIBEXEC = os.environ.get("REIGEN_TEST_LIBEXEC", "")
 DIGITS = os.environ.get("REIGEN_TEST_DIGITS", "")
 LONG = os.environ.get("REIGEN_TEST_LONG") == "1"
 
-# design.md 7: a dead host is seen after 3 s, a lost path after about 4 s, and nothing of
+# ARCHITECTURE.md, "Limits": a dead host is seen after 3 s, a lost path after about 4 s, and nothing of
 # the job is left 10 s after the verdict.
 VERDICT_SECONDS = 4 + 3
 END_SECONDS = 10

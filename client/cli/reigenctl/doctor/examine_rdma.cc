@@ -105,14 +105,17 @@ Finding OfLockedMemory(const probe::RdmaFacts& facts, const Wishes& wishes,
     for (const rdma::RailChoice& rail : choice->rails) devices.insert(rail.device);
   }
   const size_t counted = one_port || devices.empty() ? 1 : devices.size();
-  // Of a job of two hosts; more add little.
-  const uint64_t needed_bytes = rdma::LockedBytes(wishes.registered_bytes, counted, /*links=*/1);
+  const auto needed_by = [&](size_t links) {
+    return rdma::LockedBytes(wishes.registered_bytes, counted, links);
+  };
+  const uint64_t needed_bytes = needed_by(1);
   const Status status = rdma::CheckLockedMemory(allowed, needed_bytes);
   if (status.ok()) {
     return Rdma(Level::kOk, "locked memory",
                 allowed.unlimited ? "not limited"
                                   : "up to " + Bytes(facts.locked_bytes) + ", " +
-                                        Bytes(needed_bytes) + " are needed");
+                                        Bytes(needed_bytes) + " are needed by a job of two hosts, " +
+                                        Bytes(needed_by(2) - needed_bytes) + " more by each further one");
   }
   const std::string remedy = rdma::kHowToRaiseLockedMemory;
   std::string text = Message(status);

@@ -45,7 +45,9 @@ const Case kCases[] = {
        f.locked_unlimited = false;
        f.locked_bytes = 128 << 20;
      },
-     "locked memory", Level::kOk, "up to 128 MiB, 65.9 MiB are needed", "", "rdma"},
+     "locked memory", Level::kOk,
+     "up to 128 MiB, 65.9 MiB are needed by a job of two hosts, 1.9 MiB more by each further one",
+     "", "rdma"},
     {"64 KiB of locked memory",
      [](auto& f, auto&) {
        f.locked_unlimited = false;
