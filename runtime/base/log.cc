@@ -2,6 +2,7 @@
 
 #include <spdlog/async.h>
 #include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
 
 #include <memory>
 
@@ -20,6 +21,16 @@ spdlog::level::level_enum ParseLevel(const std::string& level) {
   return spdlog::level::warn;
 }
 
+spdlog::level::level_enum SpdlogLevel(LogLevel level) {
+  switch (level) {
+    case LogLevel::kDebug: return spdlog::level::debug;
+    case LogLevel::kInfo: return spdlog::level::info;
+    case LogLevel::kWarning: return spdlog::level::warn;
+    case LogLevel::kError: return spdlog::level::err;
+  }
+  return spdlog::level::err;
+}
+
 }  // namespace
 
 void StartLogging(const std::string& program, const std::string& level) {
@@ -35,5 +46,18 @@ void StartLogging(const std::string& program, const std::string& level) {
 }
 
 void StopLogging() { spdlog::shutdown(); }
+
+void SetLogLevel(const std::string& level) { spdlog::set_level(ParseLevel(level)); }
+
+// After StopLogging there is no logger.
+bool LogEnabled(LogLevel level) {
+  spdlog::logger* const logger = spdlog::default_logger_raw();
+  return logger != nullptr && logger->should_log(SpdlogLevel(level));
+}
+
+void WriteLog(LogLevel level, fmt::string_view format, fmt::format_args args) {
+  const std::string text = fmt::vformat(format, args);
+  spdlog::default_logger_raw()->log(SpdlogLevel(level), spdlog::string_view_t(text));
+}
 
 }  // namespace reigen

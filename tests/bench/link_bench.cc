@@ -261,7 +261,7 @@ void Compare(const char* measure, const char* unit, int rounds, double scale,
 }  // namespace
 
 int RunAll(int rounds) {
-  spdlog::set_level(spdlog::level::warn);
+  SetLogLevel("warning");
   Compare("bandwidth, 1 socket", "GB/s", rounds, 1e-9, SocketBandwidth,
           [] { return LinkBandwidth(1); });
   Compare("bandwidth, 2 sockets", "GB/s", rounds, 1e-9, SocketBandwidth,

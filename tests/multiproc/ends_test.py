@@ -225,10 +225,11 @@ class StartTest(unittest.TestCase):
             self.assertIn("/tmp: Is a directory", running.errors())
 
     def test_a_coordinator_that_cannot_start_is_code_72(self):
-        with job.Job(["-np", "1"], ["true"],
-                     {"REIGEN_RUNTIME_DIR": "/nowhere/at/all"}) as running:
-            self.assertEqual(72, running.wait(30))
-            self.assertIn("/nowhere/at/all", running.errors())
+        for folder in ("/nowhere/at/all", "/nowhere/\udcff"):  # whatever bytes name it
+            with self.subTest(ascii(folder)), \
+                    job.Job(["-np", "1"], ["true"], {"REIGEN_RUNTIME_DIR": folder}) as running:
+                self.assertEqual(72, running.wait(30))
+                self.assertIn(os.fsencode(folder), running.err)
 
 
 if __name__ == "__main__":

@@ -75,8 +75,8 @@ class Job:
     """Started by `with`; whatever is left of it on leaving is killed."""
 
     def __init__(self, arguments, command, environment=None, stdout=subprocess.PIPE,
-                 stderr=subprocess.PIPE):
-        self.folder = tempfile.mkdtemp(prefix="rgjob-")
+                 stderr=subprocess.PIPE, folder_prefix="rgjob-"):
+        self.folder = tempfile.mkdtemp(prefix=folder_prefix)
         self.runtime = os.path.join(self.folder, "run")
         os.mkdir(self.runtime, 0o700)
         self.mark = uuid.uuid4().hex

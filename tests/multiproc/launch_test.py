@@ -35,8 +35,9 @@ class C23OddEnvironmentTest(unittest.TestCase):
                            rb"HOROVOD_(HOSTNAME|CONTROLLER)|PYTHONUNBUFFERED|LC_CTYPE|PWD|OLDPWD|"
                            rb"SHLVL|HOSTNAME|SSH_.*|DISPLAY|XDG_.*|DBUS_.*|TMUX.*|REIGEN_BIN")
 
-    def check(self, arguments):
-        with job.Job(arguments, job.trainer("dump.py") + self.WORDS, self.ODD) as running:
+    def check(self, arguments, **options):
+        with job.Job(arguments, job.trainer("dump.py") + self.WORDS, self.ODD,
+                     **options) as running:
             self.assertEqual(0, running.wait())
             for rank in range(2):
                 got = dump(running, rank)
@@ -52,6 +53,11 @@ class C23OddEnvironmentTest(unittest.TestCase):
 
     def test_c23_on_this_machine(self):
         self.check(["-np", "2"])
+
+    def test_c23_bytes_that_are_not_utf8(self):
+        self.WORDS = self.WORDS + ["\udcff"]
+        self.ODD = dict(self.ODD, LATIN1="\udce4")
+        self.check(["-np", "2"], folder_prefix="rg\udce4job-")
 
     def test_c23_through_every_login_shell(self):
         for name in SHELLS:

@@ -1,12 +1,15 @@
 #!/usr/bin/python3
-"""Runs the unittest modules of a folder and prints a line for each case.
-
-usage: tests/runner/unittest_lines.py FOLDER [WORD]    only cases whose id has WORD
-"""
+"""Runs the unittest modules of a folder and prints a line for each case."""
+import argparse
+import concurrent.futures
+import glob
 import os
+import subprocess
 import sys
 import time
 import unittest
+
+NO_CASES = 5
 
 
 class LineResult(unittest.TestResult):
@@ -54,14 +57,42 @@ def only(suite, word):
             yield item
 
 
-def main():
-    folder = os.path.abspath(sys.argv[1])
-    word = sys.argv[2] if len(sys.argv) > 2 else ""
+def run_cases(folder, word, pattern):
+    """An exit status: 0, 1 if something failed, NO_CASES."""
     sys.path.insert(0, folder)
-    suite = unittest.TestLoader().discover(folder, pattern="*_test.py", top_level_dir=folder)
+    suite = unittest.TestLoader().discover(folder, pattern=pattern, top_level_dir=folder)
     result = LineResult()
     unittest.TestSuite(only(suite, word)).run(result)
-    return 0 if result.wasSuccessful() and result.testsRun else 1
+    if not result.testsRun:
+        return NO_CASES
+    return 0 if result.wasSuccessful() else 1
+
+
+def run_modules(folder, word, at_once):
+    """As run_cases. The lines of modules that run at the same time are mixed."""
+    modules = sorted(os.path.basename(path) for path in glob.glob(folder + "/*_test.py"))
+    me = [sys.executable, os.path.abspath(__file__)]
+    with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
+        processes = [pool.submit(subprocess.run, me + ["--module", module, folder, word])
+                     for module in modules]
+    statuses = {process.result().returncode for process in processes}
+    if word and 0 in statuses:
+        statuses.discard(NO_CASES)  # it is in cases of other modules
+    return max(statuses, key=abs, default=NO_CASES)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder")
+    parser.add_argument("word", nargs="?", default="", help="only cases whose id has it")
+    parser.add_argument("--at-once", type=int, default=1, metavar="N",
+                        help="N modules at the same time, each in a process of its own")
+    parser.add_argument("--module", default="*_test.py", help="only this one")
+    options = parser.parse_args()
+    folder = os.path.abspath(options.folder)
+    if options.at_once > 1:
+        return run_modules(folder, options.word, options.at_once)
+    return run_cases(folder, options.word, options.module)
 
 
 if __name__ == "__main__":

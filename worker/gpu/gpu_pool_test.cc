@@ -419,18 +419,17 @@ TEST_F(GpuPoolTest, WhoDoesNotAnswerIsGivenUp) {
 
 // Issue: nothing falls back without a word; what people see is at the level of warnings.
 TEST_F(GpuPoolTest, StagingOverRdmaIsWarnedOfOnceAtTheDefaultLevel) {
-  const auto level = spdlog::default_logger_raw()->level();
   const auto log_of = [&](const Status& links, const Status& registers) {
     network_.links = links;
     network_.registers = registers;
     scratch_.BeginEpoch(&network_, kWindow);
     AddBoth();
-    spdlog::default_logger_raw()->set_level(spdlog::level::warn);
+    SetLogLevel("warning");
     testing::internal::CaptureStdout();  // where the log goes in a test
     (void)pool_.Fits(Bucket(2));
     executor_->Progress();
     const std::string log = testing::internal::GetCapturedStdout();
-    spdlog::default_logger_raw()->set_level(level);
+    SetLogLevel("info");
     for (int local : {0, 1}) pool_.OnSessionEnded(local, /*memory_stays=*/false);
     pool_.FreeEnded();
     pool_.BeginEpoch();

@@ -182,6 +182,15 @@ TEST_F(GuardProcessTest, AKilledWorkerEndsTheTree) {
   EXPECT_NE(done_->reason().find("signal 9"), std::string::npos);
 }
 
+// A user's value or a path in it need not be UTF-8.
+TEST_F(GuardProcessTest, AWorkersCauseIsTheReasonWhateverItsBytes) {
+  Launch(StartOf(kStubborn), {"STUB_CAUSE=no device \xff\xe4"});
+  ExpectCleanEnd();
+  ASSERT_TRUE(done_);
+  EXPECT_TRUE(done_->worker_lost());
+  EXPECT_EQ(done_->reason(), "no device \xff\xe4");
+}
+
 TEST_F(GuardProcessTest, AStoppedWorkerEndsTheTree) {
   Launch(StartOf(kStubborn));
   ReadUntil([&] { return Lines(4); });

@@ -1,8 +1,10 @@
 // A worker without sessions and coordinator, to test the guard with: `serve` starts
 // the trainers, beats, and exits 0 when all of them have ended. Not shipped.
 //
-// STUB_UNKILLABLE in its environment: processes of that name (/proc/PID/comm)
-// cannot be signalled by the guard.
+// In its environment:
+//   STUB_CAUSE       says so and exits 9 instead of serving
+//   STUB_UNKILLABLE  processes of that name (/proc/PID/comm) cannot be signalled by
+//                    the guard
 #include <poll.h>
 #include <signal.h>
 #include <unistd.h>
@@ -33,6 +35,10 @@ int Serve() {
   if (!trainers.ok()) {
     std::fprintf(stderr, "%s\n", Message(trainers.status()).c_str());
     return 1;
+  }
+  if (const char* cause = std::getenv("STUB_CAUSE")) {
+    const std::string said = kCauseFollows + std::string(cause);
+    return write(kHeartbeatFd, said.data(), said.size()) > 0 ? 9 : 3;
   }
   for (int left = (*trainers)->count(); left > 0;) {
     if (write(kHeartbeatFd, "b", 1) < 0 && errno == EPIPE) return 3;
