@@ -73,6 +73,14 @@ class GpuTest(jobs.JobCase):
             self.assertRegex(output, r"host=%d the job ends: .*gpu-direct: staged \(.*, but "
                                      r"--gpu-direct is require" % host)
 
+    def test_require_names_the_rank_that_has_no_tensors_on_its_gpu(self):
+        script = ('if [ "$REIGEN_LOCAL_RANK" = 1 ]; then export REIGEN_CUDA_KERNELS=off; fi; '
+                  'exec "$0" "$@"')
+        output = self.run_ranks(TWO_HOSTS + ["--gpu-direct", "require"], code=71,
+                                wrapper=["sh", "-c", script])
+        self.assertRegex(output, r"reigenrun: host [01] .*rank [13] has no tensors on its GPU: CUDA "
+                                 r"device 0 has no kernels.*, but --gpu-direct is require")
+
     def test_an_error_of_a_gpu_in_a_command_ends_the_job_with_its_name(self):
         script = ('if [ "$REIGEN_RANK" = 1 ]; then export REIGEN_FAKE_CUDA_FAIL=cuLaunchKernel=719; fi; '
                   'exec "$0" "$@"')

@@ -77,7 +77,11 @@ bool Gate::Leaves(const EntryPtr& entry, Time now) {
     why = fitness.why;
   }
   if (must) {
-    if (memory != Memory::kDevice) why += " (they say why; more room there: REIGEN_CUDA_ARENA_MB)";
+    if (memory != Memory::kDevice) {
+      const std::string known = gpus_->WhyNotUsed();
+      why += known.empty() ? " (they say why; more room there: REIGEN_CUDA_ARENA_MB)"
+                           : " (" + known + ")";
+    }
     return fail(FailedPrecondition(entry->instances[0]->name + ": " + why +
                                    ", but --gpu-direct is require"));
   }

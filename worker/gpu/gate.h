@@ -38,6 +38,8 @@ class GateGpus {
   virtual bool IsDevice(const std::byte* address) const = 0;
   // Of a bucket whose tensors are all in device arenas.
   virtual Fitness Fits(const collective::Bucket& bucket) = 0;
+  // Why trainers keep CUDA tensors in host memory, where that is known; else empty.
+  virtual std::string WhyNotUsed() const = 0;
   // What has not been answered counts as refused.
   virtual void StopWaiting() = 0;
   // Never calls back from within.

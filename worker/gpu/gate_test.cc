@@ -24,6 +24,7 @@ class GateTest : public testing::Test, public GateGpus {
   Fitness Fits(const collective::Bucket&) override {
     return {fits_, fits_ == Verdict::kNot ? "no peer access" : ""};
   }
+  std::string WhyNotUsed() const override { return why_not_used_; }
   void StopWaiting() override { fits_ = Verdict::kNot; }
   void Mirror(int local, const Request& request, const std::string&, Mirrored mirrored) override {
     mirrors_.push_back({local, request.id, std::move(mirrored)});
@@ -84,6 +85,7 @@ class GateTest : public testing::Test, public GateGpus {
     Mirrored mirrored;
   };
 
+  std::string why_not_used_;
   Verdict fits_ = Verdict::kFits;
   Time now_{};
   uint64_t next_ = 0;
@@ -193,6 +195,11 @@ TEST_F(GateTest, RequireFailsWhatCannotRunOnGpusBetweenHosts) {
   EXPECT_EQ(ended_[1],
             "3:y: not all ranks of this host have it on their GPUs (they say why; more room "
             "there: REIGEN_CUDA_ARENA_MB), but --gpu-direct is require");
+  why_not_used_ = "rank 1 has no tensors on its GPU: no kernels";
+  Push(gate, {{MakeInstance("z", {64}), 0}}, 2);
+  EXPECT_EQ(ended_.at(2),
+            "4:z: not all ranks of this host have it on their GPUs (rank 1 has no tensors on its "
+            "GPU: no kernels), but --gpu-direct is require");
   Push(gate, {{MakeInstance("one host", {5000}), 0}});
   EXPECT_EQ(mirrors_.size(), 2u);
 }

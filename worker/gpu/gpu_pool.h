@@ -72,6 +72,7 @@ class GpuPool : public collective::Gpus, public DeviceHandler, public GateGpus {
   // --- GateGpus
   bool IsDevice(const std::byte* address) const override;
   Fitness Fits(const collective::Bucket& bucket) override;
+  std::string WhyNotUsed() const override { return told_; }
   void StopWaiting() override;
   void Mirror(int local, const Request& request, const std::string& why,
               Mirrored mirrored) override;
