@@ -53,7 +53,7 @@ Status Connector::Open(UniqueFd socket) {
     offer_.rails.push_back(rail->address());
   }
   offer_.channels =
-      static_cast<uint16_t>(std::min(context_.options.channels, context_.max_channels));
+      static_cast<uint16_t>(std::min(context_.options.channels, context_.room.max_channels));
   state_ = State::kOffered;
   return side_->Send(offer_);
 }

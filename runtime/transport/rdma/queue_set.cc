@@ -36,7 +36,7 @@ StatusOr<std::unique_ptr<QueueSet>> QueueSet::Make(RdmaContext& context, const O
 }
 
 Status QueueSet::MakeQueues() {
-  const uint32_t receives = context_.max_receives;
+  const uint32_t receives = context_.room.max_receives;
   std::vector<uint32_t> entries(context_.rails.size());
   entries[static_cast<size_t>(pairs_[0].local)] += 2 * kControlQueue;
   for (size_t i = 1; i < pairs_.size(); ++i) {
@@ -91,7 +91,7 @@ Status QueueSet::MakeControl() {
 Status QueueSet::PostDataReceives(uint8_t queue) {
   ReceiveWork work;
   work.id = WorkId{WorkKind::kDataReceive, queue, 0}.Encode();
-  return queues_[queue].Receive(std::vector<ReceiveWork>(context_.max_receives, work));
+  return queues_[queue].Receive(std::vector<ReceiveWork>(context_.room.max_receives, work));
 }
 
 Status QueueSet::PostDataReceive(uint8_t queue) {

@@ -12,6 +12,7 @@
 #include "runtime/transport/rdma/memory.h"
 #include "runtime/transport/rdma/rail.h"
 #include "runtime/transport/rdma/rdma_transport.h"
+#include "runtime/transport/rdma/room.h"
 #include "runtime/transport/tcp/farewell.h"
 #include "runtime/transport/tcp/handshake.h"
 #include "runtime/transport/tcp/poller.h"
@@ -47,8 +48,7 @@ struct RdmaContext {
   Reception reception;
   std::vector<RdmaLink*> links;
   std::vector<Status> silent_rails;  // that did not answer when tried: not tried again
-  uint32_t max_receives = 0;  // that every device takes in one queue
-  int max_channels = 0;       // of a link; of what every device's completion queues hold
+  Room room;
   Time now{};                 // of the last Progress()
 };
 

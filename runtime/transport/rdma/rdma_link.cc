@@ -12,7 +12,7 @@ namespace reigen::transport::rdma {
 RdmaLink::RdmaLink(RdmaContext* context, const Peer& peer)
     : context_(*context),
       peer_(peer),
-      core_(peer.name, context->max_receives),
+      core_(peer.name, context->room.max_receives),
       connector_(std::make_unique<Connector>(context, peer)) {
   REIGEN_CHECK(peer.host != context_.options.host, "a link leads to another host");
   context_.links.push_back(this);

@@ -16,28 +16,12 @@
 namespace reigen::transport::rdma {
 namespace {
 
-// What every one of the devices can hold for one link, up to what is wanted.
-Status MeasureRoom(RdmaContext& context) {
-  context.max_receives = kDataReceives;
-  uint32_t max_cqes = UINT32_MAX;
+Status Measure(RdmaContext& context) {
+  std::vector<DeviceInfo> devices;
   for (const auto& rail : context.rails) {
-    REIGEN_ASSIGN_OR_RETURN(const DeviceInfo info, rail->device().Query());
-    context.max_receives = std::min(context.max_receives, info.max_qp_wrs);
-    max_cqes = std::min(max_cqes, info.max_cqes);
-    if (info.max_qp_wrs < kMinQueueWrs || info.max_cqes < 2 * kMinQueueWrs) {
-      return FailedPrecondition(info.name + " takes " + std::to_string(info.max_qp_wrs) +
-                                " requests in a queue and " + std::to_string(info.max_cqes) +
-                                " completions; links need " + std::to_string(kMinQueueWrs) +
-                                " and " + std::to_string(2 * kMinQueueWrs) +
-                                " (--rdma-devices names another device, --transport tcp needs "
-                                "none)");
-    }
+    REIGEN_ASSIGN_OR_RETURN(devices.emplace_back(), rail->device().Query());
   }
-  const uint32_t room = max_cqes - 2 * kControlQueue;
-  context.max_receives = std::min(context.max_receives, room - kDataSends);
-  const uint32_t per_rail = room / (kDataSends + context.max_receives);
-  context.max_channels = static_cast<int>(
-      std::min<size_t>(per_rail * context.rails.size(), kMaxChannels));
+  REIGEN_ASSIGN_OR_RETURN(context.room, MeasureRoom(devices));
   return OkStatus();
 }
 
@@ -88,7 +72,7 @@ StatusOr<std::unique_ptr<RdmaTransport>> RdmaTransport::Create(const RdmaOptions
 
   std::string reason;
   REIGEN_ASSIGN_OR_RETURN(context->rails, OpenRails(*context->verbs, completed.wish, reason));
-  REIGEN_RETURN_IF_ERROR(MeasureRoom(*context));
+  REIGEN_RETURN_IF_ERROR(Measure(*context));
   std::vector<MemoryRail> rails;
   REIGEN_RETURN_IF_ERROR(WatchDevices(*context));
   for (const auto& rail : context->rails) {
@@ -146,8 +130,7 @@ std::vector<std::string> RdmaTransport::devices() const {
 }
 
 size_t RdmaTransport::QueuesOfALink() const {
-  const int wanted = std::min(context_->options.channels, context_->max_channels);
-  return std::max(static_cast<size_t>(wanted), context_->rails.size());
+  return rdma::QueuesOfALink(context_->options.channels, context_->room, context_->rails.size());
 }
 
 std::unique_ptr<Link> RdmaTransport::Connect(const Peer& peer) {
