@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "runtime/base/status.h"
+#include "runtime/gpudirect/scratch_choice.h"
 #include "runtime/transport/link.h"
-#include "worker/gpu/scratch_choice.h"
 
 namespace reigen::worker {
 
@@ -23,7 +23,7 @@ class DeviceNetwork {
   // All links of the epoch; the first one that does not, with its reason.
   virtual Status LinksTakeDeviceMemory() const = 0;
   // The host's RDMA devices with an active port, and how far they are from the GPU.
-  virtual std::vector<NicFacts> NicsFor(const std::string& bus_id) const = 0;
+  virtual std::vector<gpudirect::NicFacts> NicsFor(const std::string& bus_id) const = 0;
   virtual Status RegisterDevice(const transport::DeviceMemory& memory) = 0;
   virtual Status RegisterHost(std::span<std::byte> memory) = 0;
   // Requires: no bucket runs, no post is out.

@@ -40,7 +40,7 @@ class FakeTrainers : public DeviceTrainers {
   }
   void SendHostScratch(int local, uint64_t bytes, int fd) override {
     EXPECT_GE(fd, 0);
-    EXPECT_EQ(bytes, ScratchBytes(kWindow));
+    EXPECT_EQ(bytes, gpudirect::ScratchBytes(kWindow));
     scratches.push_back(local);
   }
   void SendDeviceUse(int local, bool use, const std::string& why_not) override {
@@ -67,7 +67,7 @@ class FakeTrainers : public DeviceTrainers {
 class FakeDeviceNetwork : public DeviceNetwork {
  public:
   Status LinksTakeDeviceMemory() const override { return links; }
-  std::vector<NicFacts> NicsFor(const std::string&) const override { return nics; }
+  std::vector<gpudirect::NicFacts> NicsFor(const std::string&) const override { return nics; }
   Status RegisterDevice(const transport::DeviceMemory& memory) override {
     if (registers.ok()) registered.push_back(memory);
     return registers;
@@ -78,7 +78,7 @@ class FakeDeviceNetwork : public DeviceNetwork {
   Status links;
   Status registers;
   Status registers_host;
-  std::vector<NicFacts> nics = {
+  std::vector<gpudirect::NicFacts> nics = {
       {.name = "mlx5_0", .distance = gpudirect::Distance::kSameSwitch}};
   std::vector<transport::DeviceMemory> registered;
 };
@@ -104,7 +104,7 @@ class GpuPoolTest : public testing::Test {
     if (scratch) {
       arena.id = 1;
       arena.base = At(0x10000000u * static_cast<unsigned>(local + 1));
-      arena.bytes = ScratchBytes(kWindow);
+      arena.bytes = gpudirect::ScratchBytes(kWindow);
       arena.kind = local::DeviceArenaKind::kScratch;
       arena.dmabuf = TrainerFd(UniqueFd(eventfd(0, EFD_CLOEXEC)), executor_.get());
       pool_.OnDeviceArena(local, std::move(arena));
@@ -327,7 +327,7 @@ TEST_F(GpuPoolTest, AScratchInUseIsNotReplaced) {
   DeviceArena other;
   other.id = 3;
   other.base = At(0x70000000);
-  other.bytes = ScratchBytes(kWindow);
+  other.bytes = gpudirect::ScratchBytes(kWindow);
   other.kind = local::DeviceArenaKind::kScratch;
   scratch_.Add(0, std::move(other));
   EXPECT_EQ(&pool_.scratch(0), used);

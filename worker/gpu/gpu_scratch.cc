@@ -23,7 +23,7 @@ void GpuScratch::BeginEpoch(DeviceNetwork* network, uint64_t window_bytes) {
   network_ = network;
   ++epochs_;
   window_bytes_ = window_bytes;
-  bytes_ = window_bytes > 0 ? ScratchBytes(window_bytes) : 0;
+  bytes_ = window_bytes > 0 ? gpudirect::ScratchBytes(window_bytes) : 0;
   state_ = window_bytes > 0 ? State::kUndecided : State::kNone;
 }
 
@@ -49,8 +49,8 @@ void GpuScratch::Add(int local, DeviceArena arena) {
   if (!in_use) on_gpus_.insert_or_assign(local, OnGpu{std::move(arena), nullptr});
 }
 
-ScratchChoice GpuScratch::Choose(int local) {
-  ScratchFacts facts;
+gpudirect::ScratchChoice GpuScratch::Choose(int local) {
+  gpudirect::ScratchFacts facts;
   facts.links = network_->LinksTakeDeviceMemory();
   const auto own = on_gpus_.find(local);
   // A smaller one has no room for the window.
@@ -63,7 +63,7 @@ ScratchChoice GpuScratch::Choose(int local) {
     facts.writes_ordering = arena.writes_ordering;
     if (facts.links.ok()) facts.nics = network_->NicsFor(arena.bus_id);
   }
-  ScratchChoice choice = ChooseScratch(facts);
+  gpudirect::ScratchChoice choice = gpudirect::ChooseScratch(facts);
   if (choice.direct) {
     if (const Status status = MakeDirect(local, choice); !status.ok()) {
       choice.direct = false;
@@ -77,7 +77,7 @@ ScratchChoice GpuScratch::Choose(int local) {
   return choice;
 }
 
-Status GpuScratch::MakeDirect(int local, const ScratchChoice& choice) {
+Status GpuScratch::MakeDirect(int local, const gpudirect::ScratchChoice& choice) {
   OnGpu& own = on_gpus_.at(local);
   const std::span<std::byte> memory(own.arena.base, own.arena.bytes);
   REIGEN_ASSIGN_OR_RETURN(own.scratch, MakeScratch(memory));
@@ -101,7 +101,7 @@ void GpuScratch::Decide(const std::vector<int>& leaders) {
   if (state_ != State::kUndecided) return;
   std::string refused;
   for (int local : leaders) {
-    const ScratchChoice choice = Choose(local);
+    const gpudirect::ScratchChoice choice = Choose(local);
     const auto own = on_gpus_.find(local);
     const std::string gpu = own == on_gpus_.end() ? "" : own->second.arena.bus_id;
     REIGEN_INFO("rank={} gpu={} {}", options_.ranks[local], gpu.empty() ? "?" : gpu,
@@ -124,7 +124,7 @@ void GpuScratch::Decide(const std::vector<int>& leaders) {
 }
 
 // Of links over TCP the coordinator's table has warned.
-void GpuScratch::WarnOfStaging(int local, const ScratchChoice& choice) {
+void GpuScratch::WarnOfStaging(int local, const gpudirect::ScratchChoice& choice) {
   if (warned_ || options_.require || !network_->LinksTakeDeviceMemory().ok()) return;
   warned_ = true;
   REIGEN_WARN("CUDA tensors go to and from RDMA links through page-locked memory of the host, not "

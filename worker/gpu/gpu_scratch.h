@@ -16,6 +16,7 @@
 #include "runtime/base/status.h"
 #include "runtime/collective/executor.h"
 #include "runtime/collective/scratch.h"
+#include "runtime/gpudirect/scratch_choice.h"
 #include "worker/gpu/device_network.h"
 #include "worker/session/device_traffic.h"
 #include "worker/session/memory_file.h"
@@ -72,10 +73,10 @@ class GpuScratch {
     std::unique_ptr<collective::Scratch> scratch;  // direct
   };
 
-  ScratchChoice Choose(int local);
-  Status MakeDirect(int local, const ScratchChoice& choice);
+  gpudirect::ScratchChoice Choose(int local);
+  Status MakeDirect(int local, const gpudirect::ScratchChoice& choice);
   void Stage();
-  void WarnOfStaging(int local, const ScratchChoice& choice);
+  void WarnOfStaging(int local, const gpudirect::ScratchChoice& choice);
   void OnFile(StatusOr<MemoryFile> file);
   StatusOr<std::unique_ptr<collective::Scratch>> MakeScratch(std::span<std::byte> memory) const;
   void Fail(const std::string& why);

@@ -134,8 +134,8 @@ Status Network::LinksTakeDeviceMemory() const {
   return OkStatus();
 }
 
-std::vector<NicFacts> Network::NicsFor(const std::string& bus_id) const {
-  std::vector<NicFacts> nics;
+std::vector<gpudirect::NicFacts> Network::NicsFor(const std::string& bus_id) const {
+  std::vector<gpudirect::NicFacts> nics;
   const probe::PciDevice gpu = probe::ReadPciDevice(root_, bus_id);
   const std::vector<std::string> used = transport_->devices();
   std::vector<std::string> names = used;

@@ -18,9 +18,9 @@
 #include "runtime/collective/engine.h"
 #include "runtime/collective/executor.h"
 #include "runtime/collective/gpus.h"
+#include "runtime/gpudirect/scratch_choice.h"
 #include "runtime/transport/link.h"
 #include "worker/gpu/device_network.h"
-#include "worker/gpu/scratch_choice.h"
 
 namespace reigen::worker {
 
@@ -73,7 +73,7 @@ class Network : public DeviceNetwork {
   bool idle() const { return engine_->unfinished() == 0 && engine_->posts_out() == 0; }
 
   Status LinksTakeDeviceMemory() const override;
-  std::vector<NicFacts> NicsFor(const std::string& bus_id) const override;
+  std::vector<gpudirect::NicFacts> NicsFor(const std::string& bus_id) const override;
   Status RegisterDevice(const transport::DeviceMemory& memory) override;
   Status RegisterHost(std::span<std::byte> memory) override;
   void ReleaseDeviceMemory() override;

@@ -193,7 +193,7 @@ TEST_F(NetworkTest, DevicesAreWhereTheKernelSaysAndThoseNotUsedAreKnown) {
   AddNic(tree_, "fake0", "pci0000:80", "0000:81:00.0", "2");
   AddNic(tree_, "other", std::string(kSwitch) + "/0000:02:04.0", "0000:5e:00.0", "3");
   tree_.File("/sys/class/infiniband/down/ports/1/state", "1: DOWN\n");
-  const std::vector<NicFacts> nics = hosts_[0].network->NicsFor("00000000:3B:00.0");
+  const std::vector<gpudirect::NicFacts> nics = hosts_[0].network->NicsFor("00000000:3B:00.0");
   ASSERT_EQ(nics.size(), 2u);
   EXPECT_EQ(nics[0].name, "fake0");
   EXPECT_TRUE(nics[0].used);
@@ -227,7 +227,7 @@ TEST_F(NetworkTest, AnIommuIsThatOfEitherAndGroupsAreThoseOfTheGpu) {
     const auto group = [&](const std::string& name) { return name.empty() ? "" : id + name; };
     AddPciDevice(tree_, kSwitch, "0000:" + id + ":00.0", group(row.gpu_group), row.gpu_type);
     AddNic(tree_, "nic" + id, kSwitch, "0000:" + id + ":01.0", group(row.nic_group), row.nic_type);
-    const std::vector<NicFacts> nics = hosts_[0].network->NicsFor("0000:" + id + ":00.0");
+    const std::vector<gpudirect::NicFacts> nics = hosts_[0].network->NicsFor("0000:" + id + ":00.0");
     ASSERT_EQ(nics.back().name, "nic" + id);
     EXPECT_EQ(nics.back().distance, Distance::kSameSwitch);
     EXPECT_EQ(nics.back().iommu_translates, row.translates) << id;

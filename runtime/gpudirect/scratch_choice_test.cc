@@ -1,13 +1,12 @@
-#include "worker/gpu/scratch_choice.h"
+#include "runtime/gpudirect/scratch_choice.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-namespace reigen::worker {
+namespace reigen::gpudirect {
 namespace {
 
-using gpudirect::Distance;
 using Names = std::vector<std::string>;
 
 ScratchFacts Good() {
@@ -82,8 +81,8 @@ TEST(ScratchChoiceTest, ANearerDeviceThatLinksDoNotUseIsNamedWithTheRemedy) {
   EXPECT_EQ(ToString(ChooseScratch(facts)),
             "gpu-direct: staged (far: they are of different root complexes (across NUMA nodes), "
             "where page-locked memory of the host is faster; nearer, and not used by the links: "
-            "near, root, near2)");
-  EXPECT_NE(ChooseScratch(facts).remedy.find("--rdma-devices"), std::string::npos);
+            "near,root,near2)");
+  EXPECT_NE(ChooseScratch(facts).remedy.find("`--rdma-devices near,root,near2`"), std::string::npos);
   facts.nics[1].distance = facts.nics[2].distance = facts.nics[3].distance = Distance::kSameNode;
   EXPECT_EQ(ChooseScratch(facts).reason.find("nearer"), std::string::npos);
   facts = Good();
@@ -101,4 +100,4 @@ TEST(ScratchChoiceTest, AScratchHoldsTheWindowAndThreeTimesItInSurplus) {
 }
 
 }  // namespace
-}  // namespace reigen::worker
+}  // namespace reigen::gpudirect

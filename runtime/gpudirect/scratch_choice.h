@@ -1,6 +1,6 @@
 // Where a GPU's segments between hosts lie: in its own memory, or in the host's. Pure.
-#ifndef REIGEN_WORKER_GPU_SCRATCH_CHOICE_H_
-#define REIGEN_WORKER_GPU_SCRATCH_CHOICE_H_
+#ifndef REIGEN_RUNTIME_GPUDIRECT_SCRATCH_CHOICE_H_
+#define REIGEN_RUNTIME_GPUDIRECT_SCRATCH_CHOICE_H_
 
 #include <cstdint>
 #include <string>
@@ -9,13 +9,13 @@
 #include "runtime/base/status.h"
 #include "runtime/gpudirect/distance.h"
 
-namespace reigen::worker {
+namespace reigen::gpudirect {
 
 // One RDMA device of the host, as seen from the GPU.
 struct NicFacts {
   std::string name;
   bool used = true;  // by the links; others are only named where one would do better
-  gpudirect::Distance distance = gpudirect::Distance::kUnknown;
+  Distance distance = Distance::kUnknown;
   bool iommu_translates = false;
   bool separate_groups = false;
 };
@@ -50,6 +50,6 @@ std::string ToString(const ScratchChoice& choice);
 // for a GPU between two segments), that at most to 64 MiB in all.
 uint64_t ScratchBytes(uint64_t window_bytes);
 
-}  // namespace reigen::worker
+}  // namespace reigen::gpudirect
 
-#endif  // REIGEN_WORKER_GPU_SCRATCH_CHOICE_H_
+#endif  // REIGEN_RUNTIME_GPUDIRECT_SCRATCH_CHOICE_H_
