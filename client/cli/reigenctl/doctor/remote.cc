@@ -26,6 +26,8 @@ using Json = nlohmann::ordered_json;
 constexpr size_t kMaxOutputBytes = 4 << 20;
 // Of what goes into a message.
 constexpr size_t kMaxErrorBytes = 600;
+// Of what a command that has ended left in a pipe, which holds 1 MiB unless root allows more.
+constexpr size_t kMostPipeReads = 64;
 // For what was killed to be gone; what hangs in the kernel is left to init.
 constexpr int kGoneMs = 2000;
 
@@ -48,6 +50,10 @@ Status Start(const Question& question, Asked* asked) {
   if (pipe2(errors, O_CLOEXEC) != 0) return ErrnoStatus(StatusCode::kInternal, "pipe");
   asked->errors_fd.Reset(errors[0]);
   const UniqueFd errors_end(errors[1]);
+  // Here alone: the other ends are files of their own.
+  for (const int fd : {output[0], errors[0]}) {
+    if (fcntl(fd, F_SETFL, O_NONBLOCK) != 0) return ErrnoStatus(StatusCode::kInternal, "fcntl");
+  }
   REIGEN_ASSIGN_OR_RETURN(asked->child,
                           StartChild({.path = path,
                                       .argv = question.words,
@@ -57,35 +63,56 @@ Status Start(const Question& question, Asked* asked) {
   return OkStatus();
 }
 
-// Takes what is there; closes at the end.
-void Take(UniqueFd& fd, std::string& text) {
+// Takes some of what is there; closes at the end. False: there is nothing (more).
+bool Take(UniqueFd& fd, std::string& text) {
   std::array<char, 65536> bytes;
   const ssize_t n = read(fd.get(), bytes.data(), bytes.size());
-  if (n < 0 && errno == EINTR) return;
+  if (n < 0 && errno == EINTR) return true;
+  if (n < 0 && errno == EAGAIN) return false;
   if (n <= 0) {
     fd.Reset();
-    return;
+    return false;
   }
   const size_t room = kMaxOutputBytes - std::min(kMaxOutputBytes, text.size());
   text.append(bytes.data(), std::min(static_cast<size_t>(n), room));
+  return true;
 }
 
-// Waits for bytes of any of them, and takes those. False: there is nothing to wait for.
+// The command has ended: what it wrote is there. Whoever still has the other end is not waited
+// for, as ssh's master in the background (ControlPersist).
+void TakeRest(UniqueFd& fd, std::string& text) {
+  // Others may go on writing.
+  for (size_t taken = 0; fd.valid() && taken < kMostPipeReads && Take(fd, text); ++taken) {
+  }
+  fd.Reset();
+}
+
+// Waits for bytes or the end of any of them, and takes what there is. False: there is nothing to
+// wait for.
 bool TakeOnce(std::vector<Asked>& all, int timeout_ms) {
   std::vector<pollfd> entries;
   std::vector<std::pair<UniqueFd*, std::string*>> targets;
+  std::vector<Asked*> running;
   for (Asked& asked : all) {
+    const size_t before = targets.size();
     for (const auto& [fd, text] : {std::pair(&asked.output_fd, &asked.output),
                                    std::pair(&asked.errors_fd, &asked.errors)}) {
       if (!fd->valid()) continue;
       entries.push_back({fd->get(), POLLIN, 0});
       targets.emplace_back(fd, text);
     }
+    if (targets.size() > before) running.push_back(&asked);
   }
   if (entries.empty()) return false;
+  for (const Asked* asked : running) entries.push_back({asked->child.pidfd.get(), POLLIN, 0});
   if (poll(entries.data(), entries.size(), timeout_ms) <= 0) return true;
-  for (size_t i = 0; i < entries.size(); ++i) {
+  for (size_t i = 0; i < targets.size(); ++i) {
     if (entries[i].revents != 0) Take(*targets[i].first, *targets[i].second);
+  }
+  for (size_t i = 0; i < running.size(); ++i) {
+    if (entries[targets.size() + i].revents == 0) continue;
+    TakeRest(running[i]->output_fd, running[i]->output);
+    TakeRest(running[i]->errors_fd, running[i]->errors);
   }
   return true;
 }

@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+
+#include <cstdlib>
 
 #include "runtime/base/clock.h"
 
@@ -50,6 +53,31 @@ TEST(RemoteTest, HostsAreAskedAtOnceAndAnswerInOrder) {
   EXPECT_EQ(answers[0].report.version, "0.1.0");
   EXPECT_EQ(answers[1].report.findings[0].text, "exit 3: broken");
   EXPECT_THAT(answers[2].report.findings[0].text, HasSubstr("no program no-such-program-anywhere"));
+}
+
+// As ssh's master (ControlPersist) does: it stays, with what it inherited. The test runs into its
+// limit if its end is waited for.
+TEST(RemoteTest, WhatACommandLeavesInTheBackgroundIsNotWaitedFor) {
+  const std::string stay = "sleep 1000 & ";
+  const std::string answer = "printf '{\"hosts\": [{\"version\": \"%s\", \"findings\": []}]}' $!";
+  const auto answers = AskHosts({{"a", {"sh", "-c", stay + answer}},
+                                 {"b", {"sh", "-c", stay + "echo no route $! >&2; exit 255"}}},
+                                Now() + seconds(900));
+  const std::string said = answers[1].report.findings[0].text;
+  EXPECT_THAT(said, HasSubstr("exit 255: no route "));
+  for (const std::string& pid : {answers[0].report.version, said.substr(said.rfind(' ') + 1)}) {
+    ASSERT_GT(std::atoi(pid.c_str()), 0) << pid;
+    EXPECT_EQ(kill(std::atoi(pid.c_str()), SIGKILL), 0) << "it stays";
+  }
+}
+
+// More than a pipe holds.
+TEST(RemoteTest, ALongAnswerIsReadToItsEnd) {
+  const std::string pad = "head -c 3000000 /dev/zero | tr '\\0' ' '; ";
+  const auto answers =
+      AskHosts({{"a", {"sh", "-c", "sleep 1000 & " + pad + "printf '%s' '" + kAnswer + "'; kill $!"}}},
+               Now() + seconds(900));
+  EXPECT_EQ(answers[0].report.version, "0.1.0");
 }
 
 TEST(RemoteTest, AHostThatDoesNotAnswerIsNamedAtTheDeadline) {
