@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include <cstdlib>
+#include <charconv>
 
 #include "runtime/base/clock.h"
 
@@ -65,9 +65,11 @@ TEST(RemoteTest, WhatACommandLeavesInTheBackgroundIsNotWaitedFor) {
                                 Now() + seconds(900));
   const std::string said = answers[1].report.findings[0].text;
   EXPECT_THAT(said, HasSubstr("exit 255: no route "));
-  for (const std::string& pid : {answers[0].report.version, said.substr(said.rfind(' ') + 1)}) {
-    ASSERT_GT(std::atoi(pid.c_str()), 0) << pid;
-    EXPECT_EQ(kill(std::atoi(pid.c_str()), SIGKILL), 0) << "it stays";
+  for (const std::string& text : {answers[0].report.version, said.substr(said.rfind(' ') + 1)}) {
+    pid_t pid = 0;
+    std::from_chars(text.data(), text.data() + text.size(), pid);
+    ASSERT_GT(pid, 0) << text;
+    EXPECT_EQ(kill(pid, SIGKILL), 0) << "it stays";
   }
 }
 
