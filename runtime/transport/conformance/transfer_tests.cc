@@ -1,7 +1,11 @@
 // What a link carries while all is well.
 #include <algorithm>
+#include <iterator>
 #include <random>
+#include <span>
+#include <vector>
 
+#include "runtime/base/clock.h"
 #include "runtime/transport/conformance/conformance.h"
 #include "runtime/transport/link_limits.h"
 
@@ -42,6 +46,27 @@ TEST_P(LinkConformance, CarriesEverySizeWhenTheSendComesFirst) {
     EXPECT_EQ(Result(0, id), OpResult::kOk) << bytes;
     EXPECT_EQ(Result(1, id), OpResult::kOk) << bytes;
     ExpectFilled(in, id);
+  }
+  ExpectQuiet();
+}
+
+// Senders that wait long ask for their credits; what they then send must not overtake that.
+TEST_P(LinkConformance, CarriesEverySizeWhenTheSenderHasAsked) {
+  ConnectBoth();
+  std::vector<std::span<std::byte>> in;
+  for (uint64_t id = 0; id < std::size(kSizes); ++id) {
+    in.push_back(Buffer(kSizes[id]));
+    ASSERT_TRUE(links_[0]->PostSend(Filled(kSizes[id], id), MakeTag(id), id).ok());
+  }
+  const Time until = Now() + 2 * kAskForCreditAfter + milliseconds(50);
+  StepUntil([&] { return Now() > until; });
+  for (uint64_t id = 0; id < std::size(kSizes); ++id) {
+    ASSERT_TRUE(links_[1]->PostRecv(in[id], MakeTag(id), id).ok());
+  }
+  for (uint64_t id = 0; id < std::size(kSizes); ++id) {
+    EXPECT_EQ(Result(0, id), OpResult::kOk) << kSizes[id];
+    EXPECT_EQ(Result(1, id), OpResult::kOk) << kSizes[id];
+    ExpectFilled(in[id], id);
   }
   ExpectQuiet();
 }

@@ -94,10 +94,9 @@ StatusOr<bool> DataWriter::PostPiece(Waiting& waiting) {
   if (!queue) return false;
   const bool last = waiting.posted_bytes + piece == size;
   waiting.used |= 1u << *queue;
-  const bool ends = last && !waiting.message.announce;
-  REIGEN_RETURN_IF_ERROR(Post(*queue, waiting, piece, ends ? Opcode::kWriteWithImm : Opcode::kWrite));
+  REIGEN_RETURN_IF_ERROR(Post(*queue, waiting, piece, last ? Opcode::kWriteWithImm : Opcode::kWrite));
   waiting.posted_bytes += piece;
-  if (ends) waiting.to_end = waiting.used & ~(1u << *queue);
+  if (last) waiting.to_end = waiting.used & ~(1u << *queue);
   return true;
 }
 
@@ -123,7 +122,8 @@ Status DataWriter::Post(size_t index, const Waiting& waiting, uint64_t bytes, Op
   work.remote_key = message.place.keys[static_cast<size_t>(rails.remote)];
   if (opcode == Opcode::kWriteWithImm) {
     work.immediate = MakeImmediate(message.place.slot,
-                                   static_cast<uint32_t>(std::popcount(waiting.used)));
+                                   static_cast<uint32_t>(std::popcount(waiting.used)),
+                                   message.announce);
   }
   REIGEN_RETURN_IF_ERROR(queues_[index]->Send(work));
   shares_[index].out.push_back(static_cast<uint32_t>(bytes));

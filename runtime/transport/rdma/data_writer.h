@@ -31,8 +31,10 @@ uint64_t PieceBytes(uint64_t message_bytes, size_t queues, uint64_t max_message_
 // Where the memory at an end is a GPU's, a message goes only by ports that have it, and
 // if possible by those near to it (ChooseWays); messages of other ways go on meanwhile.
 //
-// A message that must not overtake control frames is written without immediate
-// values; the caller announces it on the control queue when all is written.
+// A message that must not overtake control frames is announced, too: its immediate values
+// say so, and the caller puts its frame on the control queue when OnSent() returned it.
+// The frame alone would not do: what a queue pair has written is there, for whoever reads
+// it, behind a completion of the same queue pair, not of another one.
 //
 // Threads: one owner.
 // Buffers: of a message, and its use of the memory, until OnSent() returned it.

@@ -317,11 +317,20 @@ TEST_F(DataWriterTest, EveryByteArrivesAndEachShareEndsOnce) {
   EXPECT_EQ(fabric_.missing_receives(), 0u);
 }
 
-TEST_F(DataWriterTest, AnAnnouncedMessageTakesNoReceive) {
-  Add(7, 1 << 20, /*announce=*/true);
+TEST_F(DataWriterTest, AnAnnouncedMessageEndsEachShareAndSaysThatAnAnnouncementFollows) {
+  Landings landings;
+  Add(0, 1 << 20, /*announce=*/true);
+  ASSERT_EQ(landings.Open(MakeTag(0), 1 << 20, nullptr), 0u);
   ASSERT_TRUE(writer_->Pump().ok());
-  EXPECT_EQ(Complete(), std::vector<uint64_t>{7});
-  EXPECT_TRUE(Poll(1).empty());
+  EXPECT_EQ(Complete(), std::vector<uint64_t>{0});
+  const std::vector<WorkCompletion> notices = Poll(1);
+  EXPECT_EQ(notices.size(), kQueues);
+  for (const WorkCompletion& notice : notices) {
+    const auto landed = landings.Arrived(notice.immediate, 0);
+    ASSERT_TRUE(landed.ok() && !landed->has_value());
+  }
+  const auto landed = landings.Announced(MakeTag(0), 1 << 20);
+  ASSERT_TRUE(landed.ok() && landed->has_value());
   EXPECT_TRUE(std::equal(source_.begin(), source_.begin() + (1 << 20), target_.begin()));
 }
 

@@ -196,9 +196,8 @@ TEST_F(RdmaDeviceTest, AReceiveEndsAfterItsReadBackAndHoldsUpNoOther) {
   EXPECT_EQ(device("fake10").reads, kMany + 1);
 }
 
-// A sender that has asked announces its data on the control queue, without saying which
-// devices wrote it.
-TEST_F(RdmaDeviceTest, WhatIsAnnouncedIsReadBackByAllThatMayHaveWritten) {
+// A sender that has asked announces its data on the control queue as well.
+TEST_F(RdmaDeviceTest, WhatIsAnnouncedIsReadBackByAllThatWrote) {
   ConnectGpus(/*read_back=*/true, /*devices=*/2);
   Fill(Seen(0), 1);
   ASSERT_TRUE(links_[0]->PostSend(Gpu(0), MakeTag(1), 1).ok());

@@ -23,8 +23,8 @@ namespace reigen::transport::rdma {
 // What LinkCore says travels like this: frames and messages up to kEagerBytes on the
 // control queue; a credit with the place where the receive lies; large data, and all from
 // or to a GPU's memory, as writes to that place, ended by immediate values that name the
-// credit's slot. What was written to a GPU is read back, where its memory needs that,
-// before the receive ends (Loopback).
+// credit's slot, one on each queue pair that wrote (Landings). What was written to a GPU
+// is read back, where its memory needs that, before the receive ends (Loopback).
 //
 //   connecting --> ready --peer or path lost--> draining --> ended
 //        \_____________\______ Close() _______/
@@ -65,7 +65,8 @@ class RdmaLink : public Link {
   Status OnControl(uint64_t slot, uint32_t bytes);
   Status OnControlFrame(const ControlQueue::Received& received);
   Status OnNotice(uint8_t queue, uint32_t immediate);
-  Status OnLanded(const Frame& frame, std::span<std::byte> into, const Landings::Landed& landed);
+  Status OnAnnounced(const Frame& frame);
+  Status OnLanded(const Landings::Landed& landed);
   void OnLocal(const WorkId& id);
   Status OnDataSent(uint8_t queue, uint64_t message);
   StatusOr<size_t> PollQueues(std::span<WorkCompletion> out);
@@ -95,7 +96,7 @@ class RdmaLink : public Link {
   std::unique_ptr<QueueSet> queues_;
   std::unique_ptr<Loopback> local_;  // null until needed
   Landings landings_;
-  std::deque<Frame> announcements_;  // of data that is written, to go with control
+  std::deque<Frame> announcements_;  // of data that is written, to go behind its RTS
   Status why_;                       // it ends
   bool closed_here_ = false;
   bool closed_there_ = false;  // without a reason

@@ -80,12 +80,12 @@ Status RdmaLink::OnControl(uint64_t slot, uint32_t bytes) {
 
 Status RdmaLink::OnControlFrame(const ControlQueue::Received& received) {
   const Frame& frame = received.frame;
+  if (frame.kind == FrameKind::kData && frame.length > kEagerBytes) return OnAnnounced(frame);
   REIGEN_ASSIGN_OR_RETURN(const std::span<std::byte> into, core_.OnFrame(frame, received.place));
   if (frame.kind == FrameKind::kSendMismatch) landings_.Drop(frame.tag);
   if (frame.kind == FrameKind::kData) {
     const auto landed = landings_.Drop(frame.tag);
     if (!landed) return InvalidArgument("data without a credit: " + ToString(frame.tag));
-    if (frame.length > kEagerBytes) return OnLanded(frame, into, *landed);
     if (landed->use != nullptr && landed->use->device) {
       return InvalidArgument("bytes for a GPU's memory came along instead of being written: " +
                              ToString(frame.tag));
@@ -102,32 +102,37 @@ Status RdmaLink::OnControlFrame(const ControlQueue::Received& received) {
 Status RdmaLink::OnNotice(uint8_t queue, uint32_t immediate) {
   REIGEN_ASSIGN_OR_RETURN(const auto landed,
                           landings_.Arrived(immediate, queues_->local_rail(queue)));
-  if (landed) {
-    Frame frame;
-    frame.kind = FrameKind::kData;
-    frame.length = landed->bytes;
-    frame.tag = landed->tag;
-    REIGEN_ASSIGN_OR_RETURN(const std::span<std::byte> into, core_.OnFrame(frame));
-    REIGEN_RETURN_IF_ERROR(OnLanded(frame, into, *landed));
-  }
+  if (landed) REIGEN_RETURN_IF_ERROR(OnLanded(*landed));
   if (state_ != State::kReady) return OkStatus();
   return queues_->PostDataReceive(queue);
 }
 
-// All bytes are written. An announcement does not say by which devices: then by any.
-Status RdmaLink::OnLanded(const Frame& frame, std::span<std::byte> into,
-                          const Landings::Landed& landed) {
+// The frames that the data must not overtake have been taken. Of the data it says nothing.
+Status RdmaLink::OnAnnounced(const Frame& frame) {
+  Frame acknowledgement = frame;
+  acknowledgement.kind = FrameKind::kAck;
+  acknowledgement.length = 0;
+  REIGEN_RETURN_IF_ERROR(core_.OnFrame(acknowledgement).status());
+  REIGEN_ASSIGN_OR_RETURN(const auto landed, landings_.Announced(frame.tag, frame.length));
+  return landed ? OnLanded(*landed) : OkStatus();
+}
+
+// All bytes are written.
+Status RdmaLink::OnLanded(const Landings::Landed& landed) {
+  Frame frame;
+  frame.kind = FrameKind::kData;
+  frame.length = landed.bytes;
+  frame.tag = landed.tag;
+  REIGEN_ASSIGN_OR_RETURN(const std::span<std::byte> into, core_.OnFrame(frame));
   if (into.empty() || landed.use == nullptr || !landed.use->read_back) {
     if (!into.empty()) core_.OnPayload(frame);
     return OkStatus();
   }
-  const uint8_t registered = landed.use->rails.registered;
-  const uint8_t wrote = landed.rails != 0 ? landed.rails : queues_->data_rails() & registered;
-  if (wrote == 0 || (wrote & ~registered) != 0) {
+  if ((landed.rails & ~landed.use->rails.registered) != 0) {
     return InvalidArgument("the peer wrote by a port that has not the memory: " +
                            ToString(frame.tag));
   }
-  return local().ReadBack(frame, into, wrote, landed.use);
+  return local().ReadBack(frame, into, landed.rails, landed.use);
 }
 
 void RdmaLink::OnLocal(const WorkId& id) {

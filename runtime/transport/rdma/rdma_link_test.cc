@@ -170,6 +170,35 @@ TEST_F(RdmaLinkTest, ALateReceiveIsServedThoughItsSenderHasAsked) {
   Exchange();
 }
 
+// An acknowledgement says that the other end's card took the data, and a completion of one queue
+// pair says nothing of what another one, perhaps of another card, has written.
+TEST_F(RdmaLinkTest, WhatIsAnnouncedHasLandedOnceEachQueueOfItHasSaidSo) {
+  for (const char* slow : {"fake10", "fake11"}) {
+    for (const bool before_it_asks : {false, true}) {
+      Make(/*channels=*/4, /*devices=*/2);
+      Connect();
+      Exchange();
+      if (before_it_asks) device(slow).withhold = true;
+      ASSERT_TRUE(links_[0]->PostSend(In(0), MakeTag(1), 1).ok());
+      const Time until = Now() + milliseconds(600);
+      StepUntil([&] { return Now() > until; });
+      device(slow).withhold = true;
+      ASSERT_TRUE(links_[1]->PostRecv(In(1), MakeTag(1), 1).ok());
+      ASSERT_TRUE(StepUntil([&] { return ended_[0].contains(1); })) << "it has written all";
+      for (int i = 0; i < 20; ++i) pair_->Step();
+      Poll(1);
+      EXPECT_FALSE(ended_[1].contains(1)) << slow;
+      device(slow).withhold = false;
+      ASSERT_TRUE(StepUntil([&] { return ended_[1].contains(1); }));
+      EXPECT_EQ(ended_[1].at(1), OpResult::kOk);
+      EXPECT_EQ(memory_[0], memory_[1]) << slow;
+      for (auto& ended : ended_) ended.clear();
+      Exchange();
+      TearDown();
+    }
+  }
+}
+
 // At the end of a job it is the rule; the coordinator says when a peer was lost.
 TEST_F(RdmaLinkTest, OnlyALinkWithSomethingUnderWayIsLostWhenThePeerCloses) {
   for (const bool under_way : {false, true}) {

@@ -107,7 +107,7 @@ class FakeDevice final : public Device {
 
   StatusOr<std::unique_ptr<CompletionQueue>> CreateCompletionQueue(uint32_t entries) override {
     REIGEN_RETURN_IF_ERROR(std::exchange(state_.next_completion_queue_status, OkStatus()));
-    return std::unique_ptr<CompletionQueue>(new FakeCompletionQueue(&state_, entries));
+    return std::unique_ptr<CompletionQueue>(new FakeCompletionQueue(&fabric_, &state_, entries));
   }
 
   StatusOr<std::unique_ptr<QueuePair>> CreateQueuePair(CompletionQueue* queue,
@@ -229,6 +229,14 @@ FakeMemory* FakeFabric::Covering(uint32_t key, FakeDeviceState& device, uint64_t
   return &at->second;
 }
 
+void FakeFabric::Land(const std::vector<FakeWrite>& writes) {
+  for (const FakeWrite& write : writes) {
+    const auto at = memory_.find(write.key);
+    if (at == memory_.end()) continue;
+    std::copy(write.bytes.begin(), write.bytes.end(), at->second.At(write.address));
+  }
+}
+
 // Whatever the device wrote before to the same memory is there after it.
 WorkStatus FakeFabric::Read(FakeQueuePair& from, FakeQueuePair& to, const SendWork& work) {
   const Segment& local = work.local;
@@ -308,6 +316,8 @@ WorkStatus FakeFabric::Deliver(FakeQueuePair& from, const SendWork& work) {
   if (written != nullptr && &to->device_ != &from.device_) from.device_.wrote_bytes += local.bytes;
   if (written != nullptr && written->gpu != nullptr && to->device_.late) {
     written->late.push_back({work.remote_address, {source, source + local.bytes}});
+  } else if (written != nullptr && written->gpu == nullptr) {
+    to->written_.push_back({work.remote_key - 1, work.remote_address, {source, source + local.bytes}});
   } else if (local.bytes > 0) {
     std::memcpy(target, source, local.bytes);
   }

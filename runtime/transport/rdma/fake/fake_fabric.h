@@ -45,6 +45,7 @@ struct FakeDeviceState {
   bool dmabuf = false;         // else EOPNOTSUPP
   int dmabuf_error = 0;        // of RegisterDmabuf, if it is to refuse
   bool late = false;  // what it writes to memory of a GPU is there once it has read of it
+  bool withhold = false;  // Poll gives nothing of what has ended
   std::optional<WorkStatus> next_read_status;
   uint64_t locked_limit = UINT64_MAX;
   bool deaf = false;           // SetError works, but nothing is flushed
@@ -88,10 +89,21 @@ struct FakeMemory {
   std::vector<Late> late;    // written, and not there yet
 };
 
+// Bytes on their way from a device to memory of its host.
+struct FakeWrite {
+  uint32_t key = 0;
+  uint64_t address = 0;
+  std::vector<std::byte> bytes;
+};
+
 // Work is executed when it is posted, or, while `hold` is on, at Release(). A
 // receive that is missing, and a write that a fence should have stopped, are
 // counted and do no harm. What stands for a dma-buf is a memfd; the addresses under
 // which it is registered are never touched.
+//
+// What a queue pair writes to memory of the host is there as late as may be: when a
+// completion of a receive behind it, of the same queue pair, is polled, or when the
+// queue pair is in the error state. Its sender's completion says nothing of that.
 //
 // Threads: one.
 class FakeFabric {
@@ -119,6 +131,7 @@ class FakeFabric {
 
  private:
   friend class FakeDevice;
+  friend class FakeCompletionQueue;
   friend class FakeQueuePair;
   friend class FakeRegion;
   friend class FakeVerbs;
@@ -134,6 +147,7 @@ class FakeFabric {
   WorkStatus Read(FakeQueuePair& from, FakeQueuePair& to, const SendWork& work);
   FakeQueuePair* PeerOf(const FakeQueuePair& from);
   FakeMemory* Covering(uint32_t key, FakeDeviceState& device, uint64_t address, uint64_t bytes);
+  void Land(const std::vector<FakeWrite>& writes);
 
   std::vector<std::unique_ptr<FakeDeviceState>> devices_;
   std::map<uint32_t, FakeMemory> memory_;

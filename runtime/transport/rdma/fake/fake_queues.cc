@@ -21,18 +21,23 @@ bool Expired(std::optional<size_t>& countdown) {
 
 }  // namespace
 
-FakeCompletionQueue::FakeCompletionQueue(FakeDeviceState* device, size_t entries)
-    : device_(*device), entries_(entries) {
+FakeCompletionQueue::FakeCompletionQueue(FakeFabric* fabric, FakeDeviceState* device,
+                                         size_t entries)
+    : fabric_(*fabric), device_(*device), entries_(entries) {
   ++device_.completion_queues;
 }
 
-FakeCompletionQueue::~FakeCompletionQueue() { --device_.completion_queues; }
+FakeCompletionQueue::~FakeCompletionQueue() {
+  for (const Entry& entry : completions_) fabric_.Land(entry.before);
+  --device_.completion_queues;
+}
 
 StatusOr<size_t> FakeCompletionQueue::Poll(std::span<WorkCompletion> out) {
   REIGEN_RETURN_IF_ERROR(device_.poll_status);
-  const size_t count = std::min(out.size(), completions_.size());
+  const size_t count = device_.withhold ? 0 : std::min(out.size(), completions_.size());
   for (size_t i = 0; i < count; ++i) {
-    out[i] = completions_.front();
+    out[i] = completions_.front().completion;
+    fabric_.Land(completions_.front().before);
     completions_.pop_front();
   }
   return count;
@@ -45,8 +50,8 @@ Status FakeCompletionQueue::Arm() {
   return OkStatus();
 }
 
-void FakeCompletionQueue::Push(const WorkCompletion& completion) {
-  completions_.push_back(completion);
+void FakeCompletionQueue::Push(const WorkCompletion& completion, std::vector<FakeWrite> before) {
+  completions_.push_back({completion, std::move(before)});
   REIGEN_CHECK(completions_.size() <= entries_, "the completion queue overflows");
   if (!armed_) return;
   armed_ = false;
@@ -67,6 +72,7 @@ FakeQueuePair::FakeQueuePair(FakeFabric* fabric, FakeCompletionQueue* queue, con
 FakeQueuePair::~FakeQueuePair() {
   fabric_.dropped_ += static_cast<size_t>(
       std::erase_if(fabric_.held_, [this](const FakeFabric::Held& held) { return held.from == this; }));
+  fabric_.Land(written_);
   fabric_.queue_pairs_.erase(number_);
   --device_.queue_pairs;
 }
@@ -136,6 +142,7 @@ Status FakeQueuePair::SetError() {
 void FakeQueuePair::Break() {
   if (state_ == State::kError) return;
   state_ = State::kError;
+  fabric_.Land(std::exchange(written_, {}));
   if (device_.deaf) return;
   for (auto at = fabric_.held_.begin(); at != fabric_.held_.end();) {
     if (at->from != this) {
@@ -169,7 +176,7 @@ void FakeQueuePair::CompleteReceive(const WorkCompletion& completion) {
     from_here.status = *std::exchange(device_.next_receive_status, std::nullopt);
     from_here.vendor_error = 77;
   }
-  queue_.Push(from_here);
+  queue_.Push(from_here, std::exchange(written_, {}));
 }
 
 }  // namespace reigen::transport::rdma

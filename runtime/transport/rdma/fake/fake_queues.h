@@ -10,17 +10,24 @@ namespace reigen::transport::rdma {
 
 class FakeCompletionQueue final : public CompletionQueue {
  public:
-  FakeCompletionQueue(FakeDeviceState* device, size_t entries);
+  FakeCompletionQueue(FakeFabric* fabric, FakeDeviceState* device, size_t entries);
   ~FakeCompletionQueue() override;
   StatusOr<size_t> Poll(std::span<WorkCompletion> out) override;
   Status Arm() override;
-  void Push(const WorkCompletion& completion);
+  // `before`: what is there once this is polled.
+  void Push(const WorkCompletion& completion, std::vector<FakeWrite> before = {});
   FakeDeviceState& device() { return device_; }
 
  private:
+  struct Entry {
+    WorkCompletion completion;
+    std::vector<FakeWrite> before;
+  };
+
+  FakeFabric& fabric_;
   FakeDeviceState& device_;
   const size_t entries_;
-  std::deque<WorkCompletion> completions_;
+  std::deque<Entry> completions_;
   bool armed_ = false;
 };
 
@@ -51,6 +58,7 @@ class FakeQueuePair final : public QueuePair {
   State state_ = State::kInit;
   PathAttributes path_;
   std::deque<ReceiveWork> receives_;
+  std::vector<FakeWrite> written_;  // by the peer, no receive behind it has ended
   size_t sends_out_ = 0;  // whose completion was not polled; as in hardware
 };
 
