@@ -1,7 +1,8 @@
 """Reigen: data-parallel training through one daemon per host.
 
 Tensors here are NumPy arrays, objects with ``__dlpack__`` and objects with the
-buffer protocol, in host memory. ``reigen.torch`` has the same for PyTorch, with
+buffer protocol, in host memory, and what lies on a GPU and has ``__dlpack__`` or
+``__cuda_array_interface__``. ``reigen.torch`` has the same for PyTorch, with
 Horovod's names::
 
     import numpy as np

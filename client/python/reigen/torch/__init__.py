@@ -1,7 +1,7 @@
 """Reigen for PyTorch, with Horovod's names: ``import reigen.torch as hvd``.
 
-Tensors are read and written where they lie (host memory), so every dtype that
-Reigen knows works, bool and bfloat16 included. Needs no compiler; torch 1.13 and
+CPU and CUDA tensors of every dtype that Reigen knows, bool and bfloat16 included;
+CUDA tensors in the order of the current stream. Needs no compiler; torch 1.13 and
 later.
 """
 
