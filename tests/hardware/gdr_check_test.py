@@ -91,6 +91,25 @@ class GdrCheckTest(unittest.TestCase):
             script.DOCTOR_SECONDS = 1
             self.assertEqual(rows("exec sleep 60"), [("FAIL", "doctor", "no answer in 1 s")])
 
+    def test_doctor_is_asked_about_the_job_that_is_measured(self):
+        script = load_script()
+        with tempfile.TemporaryDirectory() as folder:
+            os.makedirs(folder + "/bin")
+            for name in ("reigenrun", "reigenctl"):
+                with open(folder + "/bin/" + name, "w") as program:
+                    os.fchmod(program.fileno(), 0o755)
+                    program.write('#!/bin/sh\necho "$@" >> %s/%s\n' % (folder, name))
+            env = dict(os.environ, PATH=folder + "/bin:" + os.environ["PATH"])
+            options = script.parse_arguments(["--prebuilt", folder, "--hosts", "a,b", "--transport",
+                                              "auto", "--rdma-devices", "mlx5_9,mlx5_8"])
+            table = script.Table("gdr_check", 60)
+            script.check_hosts(table, options, env)
+            script.run_ranks(table, options, env, "direct", "require")
+            for name in ("reigenctl", "reigenrun"):
+                with open(folder + "/" + name) as file:
+                    self.assertIn("--transport auto --gpu-direct require --rdma-devices mlx5_9,mlx5_8",
+                                  file.read())
+
     def test_the_rate_of_ib_write_bw_is_read_and_remote_commands_are_quoted(self):
         script = load_script()
         output = (" #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n"

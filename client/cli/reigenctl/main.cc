@@ -1,6 +1,7 @@
 // reigenctl: looks inside running jobs, and at hosts.
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -11,7 +12,9 @@
 #include "client/cli/reigenctl/render.h"
 #include "client/cli/reigenrun/job_options.h"
 #include "client/cli/reigenrun/options.h"
+#include "proto/launch/launch.pb.h"
 #include "runtime/base/runtime_folder.h"
+#include "runtime/base/status.h"
 #include "runtime/base/version.h"
 
 namespace {
@@ -81,10 +84,17 @@ CLI::App& AddDoctor(CLI::App* app, reigen::ctl::DoctorOptions* o) {
       ->delimiter(',');
   doctor.add_option("--rdma-gid-index", o->wishes.rdma.gid_index, "The job's GID")
       ->check(CLI::Range(0, 255));
+  doctor.add_option("--gpu-direct", o->wishes.gpu_direct,
+                    "The job's: auto, off, require (then no GPUDirect is a problem); default: "
+                    "REIGEN_GPU_DIRECT, else auto")
+      ->check(CLI::IsMember({"auto", "off", "require"}));
   // Hidden: from reigenctl to itself on another host.
   doctor.add_option("--launcher-variable", o->launcher_variables,
                     "NAME=VALUE of where the job is started")
       ->allow_extra_args(false)
+      ->group("");
+  doctor.add_option("--job-hosts", o->wishes.hosts, "How many hosts the job has")
+      ->check(CLI::Range(2, 1 << 20))
       ->group("");
   return doctor;
 }
@@ -106,8 +116,18 @@ int main(int argc, char** argv) {
   const CLI::App& doctor = AddDoctor(&app, &options);
   CLI11_PARSE(app, argc, argv);
   if (doctor.parsed()) {
-    options.wishes.registered_bytes =
-        reigen::run::MakeJobOptions(reigen::run::Options(), 1).scratch_bytes();
+    const reigen::launch::JobOptions job = reigen::run::MakeJobOptions(reigen::run::Options(), 1);
+    options.wishes.registered_bytes = job.scratch_bytes();
+    options.wishes.queues = static_cast<int>(job.channels());
+    const char* const variable = std::getenv("REIGEN_GPU_DIRECT");
+    const auto gpu_direct = reigen::run::ChooseGpuDirect(
+        doctor.count("--gpu-direct") > 0 ? options.wishes.gpu_direct : "",
+        variable == nullptr ? "" : variable);
+    if (!gpu_direct.ok()) {
+      std::fprintf(stderr, "reigenctl: %s\n", reigen::Message(gpu_direct.status()).c_str());
+      return 2;
+    }
+    options.wishes.gpu_direct = *gpu_direct;
     return reigen::ctl::RunDoctor(options);
   }
   return ShowStatus(job, json);

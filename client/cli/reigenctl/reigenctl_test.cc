@@ -119,6 +119,23 @@ TEST_F(ReigenctlTest, DoctorFailsWhereSomethingIsBroken) {
   }
 }
 
+TEST_F(ReigenctlTest, DoctorKnowsThatGpuDirectIsRequired) {
+  const std::string fake = "REIGEN_RUNTIME_DIR=/tmp LD_LIBRARY_PATH=client/cuda/testing ";
+  for (const auto& [words, environment] :
+       {std::pair("--gpu-direct require", ""), std::pair("", "REIGEN_GPU_DIRECT=require")}) {
+    const Result result =
+        Reigenctl(std::string("doctor --transport tcp ") + words, fake + environment);
+    EXPECT_EQ(result.code, 1) << words << result.output;
+    EXPECT_THAT(result.output, HasSubstr("for --gpu-direct is require"));
+  }
+  const Result flag = Reigenctl("doctor --transport tcp --gpu-direct off",
+                                fake + "REIGEN_GPU_DIRECT=require");
+  EXPECT_EQ(flag.code, 0) << flag.output;
+  const Result wrong = Reigenctl("doctor", fake + "REIGEN_GPU_DIRECT=of");
+  EXPECT_EQ(wrong.code, 2) << wrong.output;
+  EXPECT_THAT(wrong.output, HasSubstr("REIGEN_GPU_DIRECT: \"of\" is none of"));
+}
+
 // As a job takes them along, where that host has none of its own.
 TEST_F(ReigenctlTest, DoctorTellsOtherHostsTheVariablesOfHere) {
   const auto ask = [](const std::string& of_host) {

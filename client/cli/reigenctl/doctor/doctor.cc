@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
@@ -45,10 +46,20 @@ std::vector<std::string> VariablesToTakeAlong(const DoctorOptions& options) {
   return variables;
 }
 
+// Of the job, if these are its hosts.
+size_t HostsOfJob(const DoctorOptions& options, size_t listed) {
+  return std::max(options.wishes.hosts, listed);
+}
+
 // What another host's reigenctl is to be told.
-std::vector<std::string> RemoteWords(const DoctorOptions& options, const std::string& path) {
+std::vector<std::string> RemoteWords(const DoctorOptions& options, const std::string& path,
+                                     size_t listed) {
   const Wishes& wishes = options.wishes;
-  std::vector<std::string> words = {path, "doctor", "--json", "--transport", wishes.transport};
+  std::vector<std::string> words = {path,           "doctor",
+                                    "--json",       "--job-hosts",
+                                    std::to_string(HostsOfJob(options, listed)),
+                                    "--transport",  wishes.transport,
+                                    "--gpu-direct", wishes.gpu_direct};
   const auto add = [&](const char* option, const std::string& value) {
     if (!value.empty()) words.insert(words.end(), {option, value});
   };
@@ -87,11 +98,8 @@ StatusOr<std::vector<Place>> FindPlaces(const DoctorOptions& options) {
 
 HostAnswer LookHere(const DoctorOptions& options, const probe::HostFacts& facts,
                     const std::string& host) {
-  Wishes wishes = options.wishes;
-  transport::rdma::Settings settings;  // are to make sense
-  const Status read = transport::rdma::ReadVariables(
-      [&](const std::string& name) { return Variable(options, name); }, &wishes.rdma, &settings);
-  wishes.variable_error = Message(read);
+  const Wishes wishes = WithVariables(
+      options.wishes, [&](const std::string& name) { return Variable(options, name); });
   HostAnswer answer;
   answer.report = Examine(facts, wishes);
   if (!host.empty()) answer.report.host = host;
@@ -124,6 +132,15 @@ std::vector<HostAnswer> LookEverywhere(const DoctorOptions& options,
 
 }  // namespace
 
+Wishes WithVariables(const Wishes& given, const transport::rdma::Lookup& lookup) {
+  Wishes wishes = given;
+  transport::rdma::Settings settings;
+  wishes.variable_error =
+      Message(transport::rdma::ReadVariables(lookup, &wishes.rdma, &settings));
+  wishes.queues = settings.queues.value_or(wishes.queues);
+  return wishes;
+}
+
 StatusOr<std::vector<Place>> PlanPlaces(const DoctorOptions& options,
                                         const std::string& hostfile_text,
                                         const run::ThisMachine& machine,
@@ -132,7 +149,7 @@ StatusOr<std::vector<Place>> PlanPlaces(const DoctorOptions& options,
   REIGEN_ASSIGN_OR_RETURN(const std::vector<run::HostEntry> entries,
                           ListHosts(options, hostfile_text));
   const std::string path = options.reigenctl_path.empty() ? own_path : options.reigenctl_path;
-  const std::vector<std::string> command = RemoteWords(options, path);
+  const std::vector<std::string> command = RemoteWords(options, path, entries.size());
   const run::RshOptions rsh{.command_template = options.rsh,
                             .ssh_port = options.ssh_port,
                             .ssh_identity_file = options.ssh_identity_file,
@@ -161,6 +178,7 @@ int RunDoctor(const DoctorOptions& given) {
     std::fprintf(stderr, "reigenctl: %s\n", Message(places.status()).c_str());
     return kUsageCode;
   }
+  options.wishes.hosts = HostsOfJob(options, places->size());
   const std::vector<HostAnswer> answers = LookEverywhere(options, *places);
   std::vector<Report> reports;
   Json hosts = Json::array();

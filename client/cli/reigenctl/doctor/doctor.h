@@ -9,6 +9,7 @@
 #include "client/cli/reigenctl/doctor/remote.h"
 #include "client/cli/reigenrun/local_host.h"
 #include "runtime/base/status.h"
+#include "runtime/transport/rdma/variables.h"
 
 namespace reigen::ctl {
 
@@ -32,6 +33,9 @@ struct Place {
   std::string host;
   Question question;  // no words: this host
 };
+
+// With what REIGEN_RDMA_* say on this host.
+Wishes WithVariables(const Wishes& given, const transport::rdma::Lookup& lookup);
 
 // The list as reigenrun reads it. Pure but for `resolve`.
 StatusOr<std::vector<Place>> PlanPlaces(const DoctorOptions& options,

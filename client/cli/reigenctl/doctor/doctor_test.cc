@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
+
+#include "client/cli/reigenctl/doctor/phrases.h"
+
 namespace reigen::ctl {
 namespace {
 
@@ -30,8 +34,22 @@ TEST(DoctorTest, HostsOfTheListAreAskedAsReigenrunWould) {
   EXPECT_THAT((*places)[0].question.words, IsEmpty());
   EXPECT_THAT((*places)[1].question.words,
               ElementsAre("on", "bert", "/opt/reigen/bin/reigenctl", "doctor", "--json",
-                          "--transport", "auto", "--network-interface", "eth0,10.0.0.0/8",
+                          "--job-hosts", "2", "--transport", "auto", "--gpu-direct", "auto",
+                          "--network-interface", "eth0,10.0.0.0/8",
                           "--rdma-gid-index", "3"));
+}
+
+// How much memory they lock depends on it, whoever is asked alone.
+TEST(DoctorTest, EachHostIsToldOfHowManyHostsTheJobIs) {
+  DoctorOptions options;
+  options.rsh = "on {host} {command}";
+  options.wishes.gpu_direct = "require";
+  options.hosts = "anna,bert,carl";
+  const std::vector<std::string> words = (*Plan(options))[2].question.words;
+  EXPECT_THAT(Join(words, " "), HasSubstr("doctor --json --job-hosts 3 --transport auto "
+                                          "--gpu-direct require"));
+  options.hosts = "bert";
+  EXPECT_THAT(Join((*Plan(options))[0].question.words, " "), HasSubstr("--job-hosts 2 "));
 }
 
 TEST(DoctorTest, AHostfileAndAnotherPathThere) {
@@ -58,6 +76,20 @@ TEST(DoctorTest, VariablesOfTheLauncherAreTakenAlongAsTheyAre) {
   const std::vector<std::string> words = (*Plan(options))[0].question.words;
   EXPECT_EQ(words[words.size() - 2], "--launcher-variable");
   EXPECT_EQ(words.back(), odd);
+}
+
+TEST(DoctorTest, VariablesOfRdmaCountAsForAJob) {
+  const auto lookup = [](const std::string& name) -> std::optional<std::string> {
+    if (name == "REIGEN_RDMA_QUEUES") return "15";
+    if (name == "REIGEN_RDMA_MTU") return "1024";
+    return std::nullopt;
+  };
+  const Wishes wishes = WithVariables(Wishes(), lookup);
+  EXPECT_EQ(wishes.queues, 15);
+  EXPECT_EQ(wishes.rdma.mtu_bytes, 1024u);
+  EXPECT_EQ(wishes.variable_error, "");
+  const Wishes wrong = WithVariables(Wishes(), [](const std::string&) { return "x"; });
+  EXPECT_THAT(wrong.variable_error, HasSubstr("REIGEN_RDMA_"));
 }
 
 TEST(DoctorTest, MistakesInTheListAreNamed) {

@@ -11,7 +11,7 @@ Report Examine(const probe::HostFacts& facts, const Wishes& wishes) {
   ExamineSystem(facts.system, &report);
   ExamineNetwork(facts.network, wishes, &report);
   ExamineRdma(facts.rdma, wishes, &report);
-  ExamineGpus(facts, &report);
+  ExamineGpus(facts, wishes, &report);
   return report;
 }
 

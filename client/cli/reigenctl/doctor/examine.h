@@ -17,7 +17,7 @@ Report Examine(const probe::HostFacts& facts, const Wishes& wishes);
 void ExamineSystem(const probe::SystemFacts& facts, Report* report);
 void ExamineNetwork(const probe::NetworkFacts& facts, const Wishes& wishes, Report* report);
 void ExamineRdma(const probe::RdmaFacts& facts, const Wishes& wishes, Report* report);
-void ExamineGpus(const probe::HostFacts& facts, Report* report);
+void ExamineGpus(const probe::HostFacts& facts, const Wishes& wishes, Report* report);
 
 // What only a look at several hosts shows.
 std::vector<Finding> Compare(const std::vector<Report>& reports, const Wishes& wishes);

@@ -1,22 +1,21 @@
 #include <algorithm>
 #include <cstddef>
 #include <string>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "client/cli/reigenctl/doctor/examine.h"
+#include "client/cli/reigenctl/doctor/gpu_paths.h"
+#include "client/cli/reigenctl/doctor/job_rails.h"
 #include "client/cli/reigenctl/doctor/phrases.h"
 #include "runtime/gpudirect/distance.h"
-#include "runtime/gpudirect/flush.h"
 #include "runtime/gpudirect/mode.h"
 
 namespace reigen::ctl {
 namespace {
 
-using gpudirect::Distance;
 using probe::CudaFacts;
 using probe::GpuFacts;
-using probe::PciDevice;
 using probe::RdmaDeviceFacts;
 
 // What this version does with them, whatever would be possible.
@@ -74,89 +73,85 @@ Finding OfGpu(const GpuFacts& gpu, size_t count) {
   return Gpu(Level::kOk, "GPU " + std::to_string(gpu.ordinal), Join(parts));
 }
 
-const PciDevice* Find(const std::vector<PciDevice>& devices, const std::string& bus_id) {
-  for (const PciDevice& device : devices) {
-    if (!bus_id.empty() && device.place.bus_id == bus_id) return &device;
-  }
-  return nullptr;
-}
-
-// `devices`: how many RDMA devices links use.
-GpuPath PathOf(const GpuFacts& gpu, const RdmaDeviceFacts& nic, size_t devices,
-               const std::vector<PciDevice>& pci) {
-  GpuPath path;
-  path.gpu = gpu.ordinal;
-  path.rdma_device = nic.name;
-  gpudirect::Pair pair;
-  pair.gpu_exports_dmabuf = gpu.exports_dmabuf;
-  pair.gpu_allows_rdma = gpu.allows_rdma;
-  pair.nic_registers_dmabuf = nic.registers_dmabuf;
-  const PciDevice* const from = Find(pci, gpu.bus_id);
-  const PciDevice* const to = Find(pci, nic.bus_id);
-  if (from != nullptr && to != nullptr) {
-    pair.distance = DistanceOf(from->place, to->place);
-    pair.iommu_translates = from->iommu_group_type.starts_with("DMA") ||
-                            to->iommu_group_type.starts_with("DMA");
-    pair.separate_groups = !from->iommu_group.empty() && from->iommu_group != to->iommu_group;
-  }
-  path.distance = pair.distance;
-  path.verdict = ChooseMode(pair);
-  path.flush = gpudirect::FlushOfScratch(
-      gpu.capability_major, gpudirect::OrderingOf(gpu.writes_ordering), devices);
-  return path;
-}
-
-bool Better(const GpuPath& a, const GpuPath& b) {
-  return std::pair(a.verdict.mode, a.distance) < std::pair(b.verdict.mode, b.distance);
-}
-
-// What a job does, as its workers decide it: the nearest of the links' devices that can is
-// taken, if all of them register the GPU's memory. `all`: of every device of the host.
-GpuPath OfJob(const GpuFacts& gpu, const probe::HostFacts& facts, const std::vector<GpuPath>& all,
-              const std::vector<std::string>& used) {
-  std::vector<GpuPath> paths;
-  const RdmaDeviceFacts* refuses = nullptr;
-  for (RdmaDeviceFacts nic : facts.rdma.devices) {
-    if (std::find(used.begin(), used.end(), nic.name) == used.end()) continue;
-    nic.registers_dmabuf = true;  // asked of all of them below
-    paths.push_back(PathOf(gpu, nic, used.size(), facts.pci));
-  }
-  for (const RdmaDeviceFacts& nic : facts.rdma.devices) {
-    const bool in_use = std::find(used.begin(), used.end(), nic.name) != used.end();
-    if (in_use && !nic.registers_dmabuf && refuses == nullptr) refuses = &nic;
-  }
-  GpuPath path = *std::min_element(paths.begin(), paths.end(), Better);
-  if (path.verdict.mode == gpudirect::Mode::kDirect && refuses != nullptr) {
-    path.verdict = {gpudirect::Mode::kStaged,
-                    "the links use " + refuses->name + ", which registers no dma-buf",
-                    gpudirect::kHowToRegisterDmabuf};
-  }
-  const auto other = std::min_element(all.begin(), all.end(), Better);
-  if (path.verdict.mode != gpudirect::Mode::kDirect &&
-      other->verdict.mode == gpudirect::Mode::kDirect) {
-    path.verdict.remedy = "`--rdma-devices " + other->rdma_device +
-                          "` (" + ToString(other->distance) +
-                          ") has links use it alone";
-  }
-  return path;
-}
-
-Finding OfPath(const GpuPath& path) {
+std::string Describe(const GpuPath& path) {
   const bool direct = path.verdict.mode == gpudirect::Mode::kDirect;
-  std::string text = "nearest RDMA device of the links " + path.rdma_device + " (" + ToString(path.distance) +
-                     "): GPUDirect RDMA is " + (direct ? "possible" : "not possible");
+  std::string text = "nearest RDMA device of the links " + path.rdma_device + " (" +
+                     ToString(path.distance) + "): GPUDirect RDMA is " +
+                     (direct ? "possible" : "not possible");
   if (!path.verdict.reason.empty()) text += (direct ? ", " : ": ") + path.verdict.reason;
   if (direct) {
     text += std::string("; what it writes ") +
             (path.flush.read_back ? "is read back: " : "is not read back: ") + path.flush.reason;
   }
-  return Gpu(path.verdict.remedy.empty() ? Level::kOk : Level::kNote,
-             "GPU " + std::to_string(path.gpu), text, path.verdict.remedy);
+  return text;
+}
+
+bool Worse(const GpuPath& a, const GpuPath& b) {
+  return std::tuple(a.verdict.mode, !a.verdict.remedy.empty(), a.distance) >
+         std::tuple(b.verdict.mode, !b.verdict.remedy.empty(), b.distance);
+}
+
+// What keeps a job from it whose user does not want it otherwise is broken.
+Finding NotDirect(const Wishes& wishes, const std::string& subject, const std::string& text,
+                  const std::string& remedy, const std::string& where) {
+  if (wishes.gpu_direct != "require") {
+    return Gpu(remedy.empty() ? Level::kOk : Level::kNote, subject, text, remedy);
+  }
+  return Gpu(Level::kProblem, subject,
+             text + ": a job with CUDA tensors ends, for --gpu-direct is require",
+             (remedy.empty() ? where : remedy) + "; or do without: `--gpu-direct auto`");
+}
+
+// Of the ways that a job may take, by its address, the worst.
+Finding OfLinks(const GpuFacts& gpu, const probe::HostFacts& facts, const Wishes& wishes,
+                const Report& report) {
+  const std::string subject = "GPU " + std::to_string(gpu.ordinal);
+  if (wishes.gpu_direct == "off") {
+    return Gpu(Level::kOk, subject, "GPUDirect RDMA is not used: --gpu-direct off");
+  }
+  if (report.link_devices.empty()) {
+    const bool tcp = report.transport == "tcp";
+    Finding finding = NotDirect(
+        wishes, subject,
+        std::string("GPUDirect RDMA is not possible: ") +
+            (tcp ? "links use TCP" : "there are no links, as said of RDMA"),
+        "", "RDMA links (what is said of RDMA shows what they need)");
+    finding.level = std::max(finding.level, Level::kNote);
+    return finding;
+  }
+  GpuPath worst;
+  std::vector<std::string> addresses;  // with a way like that
+  bool for_all = true;
+  for (const LinkDevices& links : report.link_devices) {
+    const GpuPath path = PathOfJob(gpu, facts, links.devices, report.usable_alone);
+    if (addresses.empty() || Worse(path, worst)) {
+      for_all = addresses.empty();
+      worst = path;
+      addresses = links.addresses;
+    } else if (Describe(path) == Describe(worst)) {
+      addresses.insert(addresses.end(), links.addresses.begin(), links.addresses.end());
+    } else {
+      for_all = false;
+    }
+  }
+  const std::string text = (for_all ? "" : If(addresses)) + Describe(worst);
+  if (worst.verdict.mode != gpudirect::Mode::kDirect) {
+    return NotDirect(wishes, subject, text, worst.verdict.remedy, "another GPU or RDMA device");
+  }
+  return Gpu(worst.verdict.remedy.empty() ? Level::kOk : Level::kNote, subject, text,
+             worst.verdict.remedy);
+}
+
+// Of any address.
+size_t MostDevices(const std::vector<LinkDevices>& all) {
+  size_t most = 0;
+  for (const LinkDevices& links : all) most = std::max(most, links.devices.size());
+  return most;
 }
 
 }  // namespace
 
-void ExamineGpus(const probe::HostFacts& facts, Report* report) {
+void ExamineGpus(const probe::HostFacts& facts, const Wishes& wishes, Report* report) {
   const CudaFacts& cuda = facts.cuda;
   if (cuda.gpus.empty()) {
     report->findings.push_back(OfAbsence(cuda));
@@ -168,17 +163,11 @@ void ExamineGpus(const probe::HostFacts& facts, Report* report) {
               (cuda.kernel_driver.empty() ? "" : ", " + cuda.kernel_driver) + ": " + kUse));
   for (const GpuFacts& gpu : cuda.gpus) {
     report->findings.push_back(OfGpu(gpu, cuda.gpus.size()));
-    std::vector<GpuPath> paths;
-    const std::vector<std::string>& used = report->rdma_devices;
     for (const RdmaDeviceFacts& nic : facts.rdma.devices) {
-      paths.push_back(PathOf(gpu, nic, used.size(), facts.pci));
+      report->gpu_paths.push_back(PathOf(gpu, nic, MostDevices(report->link_devices), facts.pci));
     }
-    if (paths.empty()) continue;
-    report->findings.push_back(
-        used.empty() ? Gpu(Level::kNote, "GPU " + std::to_string(gpu.ordinal),
-                           "GPUDirect RDMA is not possible: links use TCP")
-                     : OfPath(OfJob(gpu, facts, paths, used)));
-    report->gpu_paths.insert(report->gpu_paths.end(), paths.begin(), paths.end());
+    if (facts.rdma.devices.empty() && wishes.gpu_direct != "require") continue;
+    report->findings.push_back(OfLinks(gpu, facts, wishes, *report));
   }
   if (!facts.pci_error.empty()) {
     report->findings.push_back(Gpu(Level::kNote, "PCIe",

@@ -59,7 +59,7 @@ const Case kCases[] = {
        f.pci[0].iommu_group = f.pci[1].iommu_group = "17";
        f.pci[0].iommu_group_type = "DMA-FQ";
      },
-     "GPU 0", Level::kNote, "not possible: the IOMMU translates", "iommu=pt"},
+     "GPU 0", Level::kNote, "not possible: mlx5_0: the IOMMU translates", "iommu=pt"},
     {"other socket", [](auto& f) {
        f.pci[1].place.bridges = {"pci0000:80", "0000:80:00.0"};
        f.pci[1].place.numa_node = 1;
@@ -130,38 +130,117 @@ TEST(ExamineGpuTest, WithoutLinksOverRdmaNoneIsPossible) {
   EXPECT_EQ(report.gpu_paths.size(), 1u) << "what could be";
 }
 
-// A job takes the ports of its network, or those that it is told to.
-TEST(ExamineGpuTest, ANearerDeviceThatLinksDoNotUseIsTheRemedy) {
+// The GPU's switch has mlx5_9 below it; mlx5_0 is at the other socket. Each has an address of
+// its own.
+probe::HostFacts HostWithAFarDevice() {
   probe::HostFacts facts = GpuHost();
   facts.rdma.devices.push_back(GoodDevice("mlx5_9", "10.1.0.1"));
   facts.rdma.devices[0].bus_id = "0000:86:00.0";
   facts.pci.push_back({.place = {"0000:86:00.0", {"pci0000:80", "0000:80:00.0"}, 1},
                        .iommu_group = "",
                        .iommu_group_type = ""});
-  const auto found = [&](const std::vector<std::string>& devices) {
-    Wishes wishes = PlainWishes();
-    wishes.rdma.devices = devices;
-    for (const Finding& finding : Examine(facts, wishes).findings) {
-      if (finding.subject == "GPU 0" && finding.text.find("of the links") != std::string::npos) {
-        return finding;
-      }
+  return facts;
+}
+
+// What is said of the way between GPU 0 and the links.
+Finding PathFinding(const probe::HostFacts& facts, const Wishes& wishes) {
+  for (const Finding& finding : Examine(facts, wishes).findings) {
+    if (finding.subject == "GPU 0" && finding.text.find("of the links") != std::string::npos) {
+      return finding;
     }
-    return Finding();
-  };
-  Finding far = found({});
+  }
+  return Finding();
+}
+
+Wishes ForDevices(const std::vector<std::string>& devices) {
+  Wishes wishes = PlainWishes();
+  wishes.rdma.devices = devices;
+  return wishes;
+}
+
+// A job takes the ports of its network, or those that it is told to.
+TEST(ExamineGpuTest, ANearerDeviceThatLinksDoNotUseIsTheRemedy) {
+  const probe::HostFacts facts = HostWithAFarDevice();
+  const Finding far = PathFinding(facts, PlainWishes());
+  EXPECT_EQ(far.level, Level::kNote);
   EXPECT_THAT(far.text, HasSubstr("links mlx5_0 (across NUMA nodes): GPUDirect RDMA is not"));
   EXPECT_THAT(far.remedy, HasSubstr("`--rdma-devices mlx5_9`"));
-  EXPECT_THAT(found({"mlx5_9"}).text, HasSubstr("of the links mlx5_9 (same PCIe switch)"));
-  EXPECT_THAT(found({"mlx5_0", "mlx5_9"}).text, HasSubstr("of the links mlx5_9 (same PCIe switch)"));
+  EXPECT_THAT(PathFinding(facts, ForDevices({"mlx5_9"})).text,
+              HasSubstr("of the links mlx5_9 (same PCIe switch)"));
+  EXPECT_THAT(PathFinding(facts, ForDevices({"mlx5_0", "mlx5_9"})).text,
+              HasSubstr("of the links mlx5_9 (same PCIe switch)"));
+}
+
+// Which one it takes, only the coordinator's address shows.
+TEST(ExamineGpuTest, OfSeveralAddressesTheOneWithTheWorstWayCounts) {
+  probe::HostFacts facts = HostWithAFarDevice();
+  facts.network.addresses.push_back({.interface = "eth1", .address = "10.1.0.1"});
+  const Finding worst = PathFinding(facts, PlainWishes());
+  EXPECT_EQ(worst.level, Level::kNote);
+  EXPECT_THAT(worst.text, HasSubstr("if the job takes 10.0.0.1: nearest RDMA device of the links "
+                                    "mlx5_0 (across NUMA nodes): GPUDirect RDMA is not possible"));
+  EXPECT_THAT(worst.remedy, HasSubstr("`--rdma-devices mlx5_9`"));
+  const Finding both = PathFinding(facts, ForDevices({"mlx5_0", "mlx5_9"}));
+  EXPECT_EQ(both.level, Level::kOk) << "whatever the address";
+  EXPECT_THAT(both.text, Not(HasSubstr("if the job takes")));
+}
+
+TEST(ExamineGpuTest, ADeviceThatLinksCouldNotUseIsNoRemedy) {
+  probe::HostFacts facts = HostWithAFarDevice();
+  const probe::RdmaDeviceFacts good = facts.rdma.devices[1];
+  facts.rdma.devices[1].info.ports[0].active = false;
+  EXPECT_THAT(PathFinding(facts, PlainWishes()).remedy, HasSubstr("slot"));
+  facts.rdma.devices[1] = good;
+  facts.rdma.devices[1].info.ports[0].gids.clear();
+  EXPECT_THAT(PathFinding(facts, PlainWishes()).remedy, HasSubstr("slot"));
+  facts.rdma.devices[1] = good;
+  facts.rdma.devices[1].open_error = "EIO";
+  EXPECT_THAT(PathFinding(facts, PlainWishes()).remedy, HasSubstr("slot"));
+  facts.rdma.devices[1] = good;
+  facts.rdma.devices[1].registers_dmabuf = false;
+  EXPECT_THAT(PathFinding(facts, PlainWishes()).remedy, HasSubstr("slot"));
+}
+
+TEST(ExamineGpuTest, WhoRequiresGpuDirectIsToldWhatAJobEndsFor) {
+  Wishes wishes = PlainWishes();
+  wishes.gpu_direct = "require";
+  EXPECT_THAT(SubjectsOf(Examine(GpuHost(), wishes), Level::kProblem), IsEmpty());
+  const auto problem = [&](const probe::HostFacts& facts) {
+    const Report report = Examine(facts, wishes);
+    const Finding finding = *FindFinding(report, "gpu", "GPU 0");
+    EXPECT_EQ(finding.level, Level::kProblem) << finding.text;
+    EXPECT_THAT(finding.text, HasSubstr("a job with CUDA tensors ends, for --gpu-direct is require"));
+    EXPECT_THAT(finding.remedy, HasSubstr("`--gpu-direct auto`"));
+    return finding;
+  };
+  EXPECT_THAT(problem(HostWithAFarDevice()).remedy, HasSubstr("`--rdma-devices mlx5_9`"));
+  probe::HostFacts facts = GpuHost();
+  facts.cuda.gpus[0].allows_rdma = false;
+  problem(facts);
+  facts.rdma.devices.clear();
+  EXPECT_THAT(problem(facts).text, HasSubstr("links use TCP"));
+  facts.cuda.gpus.clear();
+  facts.cuda.no_device = true;
+  EXPECT_THAT(SubjectsOf(Examine(facts, wishes), Level::kProblem), IsEmpty()) << "none, no tensors";
+  // Where it is direct and could be better, it is direct.
+  facts = GpuHost();
+  facts.pci[0].iommu_group = "17";
+  facts.pci[1].iommu_group = "18";
+  facts.pci[0].iommu_group_type = facts.pci[1].iommu_group_type = "identity";
+  EXPECT_EQ(FindFinding(Examine(facts, wishes), "gpu", "GPU 0")->level, Level::kNote);
+}
+
+TEST(ExamineGpuTest, WhoLeavesTensorsToTheCpuNeedsNoWay) {
+  Wishes wishes = PlainWishes();
+  wishes.gpu_direct = "off";
+  const Finding finding = *FindFinding(Examine(HostWithAFarDevice(), wishes), "gpu", "GPU 0");
+  EXPECT_EQ(finding.level, Level::kOk);
+  EXPECT_EQ(finding.text, "GPUDirect RDMA is not used: --gpu-direct off");
 }
 
 TEST(ExamineGpuTest, TheNearestDeviceIsTakenAndAllAreListed) {
-  probe::HostFacts facts = GpuHost();
-  facts.rdma.devices.push_back(GoodDevice("mlx5_9", "10.0.0.1"));
-  facts.rdma.devices[0].bus_id = "0000:86:00.0";
-  facts.pci.push_back({.place = {"0000:86:00.0", {"pci0000:80", "0000:80:00.0"}, 1},
-                       .iommu_group = "",
-                       .iommu_group_type = ""});
+  probe::HostFacts facts = HostWithAFarDevice();
+  facts.rdma.devices[1].info = GoodDevice("mlx5_9", "10.0.0.1").info;
   const Report report = Examine(facts, PlainWishes());
   EXPECT_THAT(FindFinding(report, "gpu", "GPU 0")->text, HasSubstr("device of the links mlx5_9"));
   ASSERT_EQ(report.gpu_paths.size(), 2u);

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -9,10 +8,6 @@
 
 namespace reigen::ctl {
 namespace {
-
-bool Contains(const std::vector<std::string>& all, const std::string& one) {
-  return std::find(all.begin(), all.end(), one) != all.end();
-}
 
 std::string Describe(const probe::InterfaceFacts& facts,
                      const std::vector<std::string>& addresses) {

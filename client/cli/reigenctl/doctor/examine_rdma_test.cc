@@ -15,6 +15,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::StartsWith;
 
 probe::HostFacts RdmaHost() {
   probe::HostFacts facts = PlainHost();
@@ -228,25 +229,93 @@ TEST(ExamineRdmaTest, TheLeastMtuOfTheChosenPortsCounts) {
   const Report report = Examine(facts, PlainWishes());
   EXPECT_EQ(report.rdma_ports.size(), 2u);
   EXPECT_EQ(report.rdma_mtu_bytes, 2048u);
-  EXPECT_THAT(FindFinding(report, "rdma", "between hosts")->text,
-              HasSubstr("a job takes those of the address that it chooses"));
+}
+
+// Two devices with an address each; 64 KiB may be locked.
+probe::HostFacts TwoNetworks() {
+  probe::HostFacts facts = RdmaHost();
+  facts.rdma.locked_unlimited = false;
+  facts.network.addresses.push_back({.interface = "eth1", .address = "10.1.0.1"});
+  facts.rdma.devices.push_back(GoodDevice("mlx5_1", "10.1.0.1"));
+  return facts;
+}
+
+std::string LockedMemory(const probe::HostFacts& facts, const Wishes& wishes) {
+  return FindFinding(Examine(facts, wishes), "rdma", "locked memory")->text;
 }
 
 TEST(ExamineRdmaTest, LockedMemoryIsNeededForEachDeviceThatAJobTakes) {
-  for (const bool two_addresses : {true, false}) {
-    probe::HostFacts facts = RdmaHost();
-    facts.rdma.locked_unlimited = false;
-    if (two_addresses) {
-      facts.network.addresses.push_back({.interface = "eth1", .address = "10.1.0.1"});
-    } else {  // the ports have no address of the network: the fastest are taken, both
-      facts.rdma.devices[0] = GoodDevice("mlx5_0", "10.2.0.1");
-    }
-    facts.rdma.devices.push_back(GoodDevice("mlx5_1", "10.1.0.1"));
-    const Report report = Examine(facts, PlainWishes());
-    EXPECT_EQ(report.rdma_ports.size(), 2u);
-    EXPECT_THAT(FindFinding(report, "rdma", "locked memory")->text,
-                HasSubstr(two_addresses ? "needs about 66 MiB" : "needs about 130 MiB"));
-  }
+  Wishes wishes = PlainWishes();
+  probe::HostFacts facts = TwoNetworks();
+  EXPECT_EQ(Examine(facts, wishes).rdma_ports.size(), 2u);
+  EXPECT_THAT(LockedMemory(facts, wishes), HasSubstr("needs about 66 MiB")) << "one or the other";
+  wishes.rdma.devices = {"mlx5_0", "mlx5_1"};
+  EXPECT_THAT(LockedMemory(facts, wishes), HasSubstr("needs about 130 MiB"));
+  wishes.rdma.devices.clear();
+  // Of the one address no port has; the fastest are taken, both.
+  facts.network.addresses[0].address = "10.2.0.1";
+  EXPECT_THAT(LockedMemory(facts, wishes), HasSubstr("needs about 130 MiB"));
+  EXPECT_THAT(LockedMemory(facts, wishes), StartsWith("if the job takes 10.2.0.1: "));
+  facts.network.addresses.pop_back();
+  EXPECT_THAT(LockedMemory(facts, wishes), HasSubstr("needs about 130 MiB"));
+}
+
+TEST(ExamineRdmaTest, LockedMemoryIsNeededForTheLinksAndQueuesOfTheJob) {
+  probe::HostFacts facts = RdmaHost();
+  facts.rdma.locked_unlimited = false;
+  Wishes wishes = PlainWishes();
+  EXPECT_THAT(LockedMemory(facts, wishes), HasSubstr("needs about 66 MiB"));
+  wishes.queues = 15;
+  EXPECT_THAT(LockedMemory(facts, wishes), HasSubstr("needs about 75 MiB"));
+  facts.rdma.devices[0].info.max_cqes = 32767;  // which hold seven queues
+  EXPECT_THAT(LockedMemory(facts, wishes), HasSubstr("needs about 70 MiB"));
+  wishes = PlainWishes();
+  wishes.hosts = 16;
+  EXPECT_THAT(LockedMemory(facts, wishes), HasSubstr("needs about 93 MiB"));
+  facts.rdma.locked_bytes = 80 << 20;
+  EXPECT_EQ(Examine(facts, wishes).transport, "tcp");
+  facts.rdma.locked_bytes = 100 << 20;
+  EXPECT_THAT(LockedMemory(facts, wishes), HasSubstr("are needed by a job of 16 hosts"));
+  EXPECT_EQ(Examine(facts, wishes).transport, "rdma");
+}
+
+// As the transport is not made.
+TEST(ExamineRdmaTest, ADeviceThatHoldsTooLittleIsAProblem) {
+  probe::HostFacts facts = RdmaHost();
+  facts.rdma.devices[0].info.max_cqes = 100;
+  const Report report = Examine(facts, PlainWishes());
+  const Finding* finding = FindFinding(report, "rdma", "between hosts");
+  EXPECT_EQ(finding->level, Level::kProblem);
+  EXPECT_THAT(finding->text, HasSubstr("100 completions; links need 1024 and 2048"));
+  EXPECT_EQ(report.transport, "tcp");
+}
+
+// A job takes one of them; it is refused if it takes the first.
+TEST(ExamineRdmaTest, AWishThatOneAddressCannotMeetIsToldWithIt) {
+  probe::HostFacts facts = TwoNetworks();
+  facts.rdma.locked_unlimited = true;
+  facts.rdma.devices[0].info.ports[0].active_mtu_bytes = 1024;
+  Wishes wishes = PlainWishes();
+  wishes.rdma.mtu_bytes = 4096;
+  const Report report = Examine(facts, wishes);
+  const Finding* finding = FindFinding(report, "rdma", "between hosts");
+  EXPECT_EQ(finding->level, Level::kProblem);
+  EXPECT_THAT(finding->text, StartsWith("if the job takes 10.0.0.1: mlx5_0:1: a path MTU of 4096"));
+  EXPECT_EQ(report.transport, "none");
+}
+
+TEST(ExamineRdmaTest, WhichPortsAreTakenIsSaidForEachAddress) {
+  const std::string first = "mlx5_0:1 gid 3 10.0.0.1 (RoCE v2, MTU 4096)";
+  const std::string second = "mlx5_1:1 gid 3 10.1.0.1 (RoCE v2, MTU 4096)";
+  Wishes wishes = PlainWishes();
+  probe::HostFacts facts = TwoNetworks();
+  facts.rdma.locked_unlimited = true;
+  EXPECT_EQ(FindFinding(Examine(facts, wishes), "rdma", "between hosts")->text,
+            first + " (on the job's network) if the job takes 10.0.0.1; " + second +
+                " (on the job's network) if it takes 10.1.0.1");
+  wishes.rdma.devices = {"mlx5_0", "mlx5_1"};
+  EXPECT_EQ(FindFinding(Examine(facts, wishes), "rdma", "between hosts")->text,
+            first + ", " + second + " (asked for)");
 }
 
 // A job takes one of two addresses, and its hosts take the same one.

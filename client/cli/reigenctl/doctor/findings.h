@@ -2,6 +2,7 @@
 #ifndef REIGEN_CLIENT_CLI_REIGENCTL_DOCTOR_FINDINGS_H_
 #define REIGEN_CLIENT_CLI_REIGENCTL_DOCTOR_FINDINGS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -34,6 +35,9 @@ struct Wishes {
   transport::rdma::Wish rdma;             // --rdma-devices, REIGEN_RDMA_MTU; no networks
   std::string variable_error;             // a REIGEN_RDMA_* that makes no sense
   uint64_t registered_bytes = 0;          // memory that RDMA has to lock, with each device
+  int queues = 2;                         // for data of an RDMA link; REIGEN_RDMA_QUEUES
+  size_t hosts = 2;                       // of the job
+  std::string gpu_direct = "auto";        // --gpu-direct, else the launcher's variable
 };
 
 // A GPU and an RDMA device: how tensors could go from one to the other.
@@ -45,6 +49,12 @@ struct GpuPath {
   gpudirect::FlushVerdict flush;  // of what the device wrote to a scratch
 };
 
+// What links use of RDMA if the job takes one of these addresses of the host.
+struct LinkDevices {
+  std::vector<std::string> addresses;
+  std::vector<std::string> devices;
+};
+
 struct Report {
   std::string host;
   std::string version;
@@ -53,8 +63,9 @@ struct Report {
   std::string transport;  // "rdma", "tcp", "none" (a job is refused); empty: not known
   std::vector<std::string> addresses;  // candidates, in order
   std::vector<std::string> rdma_ports;
-  std::vector<std::string> rdma_devices;  // of those ports, if links use them
-  std::vector<std::string> rdma_kinds;    // of the same, whichever address a job takes; sorted
+  std::vector<LinkDevices> link_devices;  // of those ports, if links use them
+  std::vector<std::string> usable_alone;  // RDMA devices that links could use if asked to
+  std::vector<std::string> rdma_kinds;    // of the ports that links use; sorted
   uint32_t rdma_mtu_bytes = 0;  // the least of those ports
   std::vector<GpuPath> gpu_paths;
 };

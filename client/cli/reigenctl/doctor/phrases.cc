@@ -1,5 +1,6 @@
 #include "client/cli/reigenctl/doctor/phrases.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdio>
 #include <iterator>
@@ -15,6 +16,10 @@ std::string Short(double value, const char* unit) {
 }
 
 }  // namespace
+
+bool Contains(const std::vector<std::string>& all, const std::string& one) {
+  return std::find(all.begin(), all.end(), one) != all.end();
+}
 
 std::string Join(const std::vector<std::string>& words, const std::string& between) {
   std::string text;

@@ -3,7 +3,7 @@
 // JSON of a host (ARCHITECTURE.md lists the keys):
 //   host, version, verdict ("ok", "note", "problem": the worst finding),
 //   findings [{level, area, subject, text, remedy?}],
-//   transport ("rdma", "tcp", ""), addresses, rdma_ports, rdma_mtu_bytes,
+//   transport ("rdma", "tcp", "none", ""), addresses, rdma_ports, rdma_mtu_bytes,
 //   gpu_rdma [{gpu, device, distance, mode, reason, remedy}], facts (facts_json.h)
 #ifndef REIGEN_CLIENT_CLI_REIGENCTL_DOCTOR_REPORT_H_
 #define REIGEN_CLIENT_CLI_REIGENCTL_DOCTOR_REPORT_H_

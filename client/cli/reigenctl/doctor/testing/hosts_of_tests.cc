@@ -42,6 +42,8 @@ probe::RdmaDeviceFacts GoodDevice(const std::string& name, const std::string& ad
                {3, *rdma::GidOfAddress(address), rdma::GidType::kRoceV2}};
   port.pkeys = {0xffff};
   device.info.name = name;
+  device.info.max_qp_wrs = 1 << 15;
+  device.info.max_cqes = 1 << 22;
   device.info.ports = {port};
   return device;
 }
