@@ -79,6 +79,8 @@ std::optional<OutFrame> LinkCore::NextFrame(bool channel_zero) {
     const auto recv = recvs_.find(out.frame.tag);
     if (recv != recvs_.end()) out.target = recv->second.data;
   }
+  // Data may be written with nothing that could carry them.
+  if (out.frame.kind == FrameKind::kData) return out;
   const SlotsIn::Acks acks = slots_in_.TakeAcks();
   out.frame.acks = acks.count;
   out.frame.ack_stream = acks.stream;

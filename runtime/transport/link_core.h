@@ -49,7 +49,7 @@ struct OutFrame {
 //   n > kEagerBytes          <-- kCredit   once the receive is posted
 //                            kData -->
 //   n <= kEagerBytes         kEager -->    into a slot, or into the posted buffer
-//     a slot is free         <-- acks      on any frame, once it is consumed
+//     a slot is free         <-- acks      on any frame but kData, once it is consumed
 //   n <= kEagerBytes         kRts -->
 //     no slot is free, or    <-- kCredit   once the receive is posted
 //     it is on a device      kData -->

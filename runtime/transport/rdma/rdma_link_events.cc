@@ -109,10 +109,6 @@ Status RdmaLink::OnNotice(uint8_t queue, uint32_t immediate) {
 
 // The frames that the data must not overtake have been taken. Of the data it says nothing.
 Status RdmaLink::OnAnnounced(const Frame& frame) {
-  Frame acknowledgement = frame;
-  acknowledgement.kind = FrameKind::kAck;
-  acknowledgement.length = 0;
-  REIGEN_RETURN_IF_ERROR(core_.OnFrame(acknowledgement).status());
   REIGEN_ASSIGN_OR_RETURN(const auto landed, landings_.Announced(frame.tag, frame.length));
   return landed ? OnLanded(*landed) : OkStatus();
 }
