@@ -22,6 +22,7 @@ using probe::RdmaDeviceFacts;
 constexpr char kUse[] =
     "CUDA tensors are reduced on the GPUs if libreigen has its kernels; between hosts they go by "
     "GPUDirect RDMA where that is possible, else through page-locked host memory";
+constexpr char kNoUse[] = "CUDA tensors are reduced by the CPU: --gpu-direct off";
 
 Finding Gpu(Level level, const std::string& subject, const std::string& text,
             const std::string& remedy = "") {
@@ -160,7 +161,8 @@ void ExamineGpus(const probe::HostFacts& facts, const Wishes& wishes, Report* re
   report->findings.push_back(
       Gpu(Level::kOk, "driver",
           Version(cuda.driver_version) +
-              (cuda.kernel_driver.empty() ? "" : ", " + cuda.kernel_driver) + ": " + kUse));
+              (cuda.kernel_driver.empty() ? "" : ", " + cuda.kernel_driver) + ": " +
+              (wishes.gpu_direct == "off" ? kNoUse : kUse)));
   for (const GpuFacts& gpu : cuda.gpus) {
     report->findings.push_back(OfGpu(gpu, cuda.gpus.size()));
     for (const RdmaDeviceFacts& nic : facts.rdma.devices) {

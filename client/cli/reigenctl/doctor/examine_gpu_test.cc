@@ -9,6 +9,7 @@
 namespace reigen::ctl {
 namespace {
 
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
@@ -233,7 +234,10 @@ TEST(ExamineGpuTest, WhoRequiresGpuDirectIsToldWhatAJobEndsFor) {
 TEST(ExamineGpuTest, WhoLeavesTensorsToTheCpuNeedsNoWay) {
   Wishes wishes = PlainWishes();
   wishes.gpu_direct = "off";
-  const Finding finding = *FindFinding(Examine(HostWithAFarDevice(), wishes), "gpu", "GPU 0");
+  const Report report = Examine(HostWithAFarDevice(), wishes);
+  EXPECT_THAT(FindFinding(report, "gpu", "driver")->text,
+              EndsWith("CUDA tensors are reduced by the CPU: --gpu-direct off"));
+  const Finding finding = *FindFinding(report, "gpu", "GPU 0");
   EXPECT_EQ(finding.level, Level::kOk);
   EXPECT_EQ(finding.text, "GPUDirect RDMA is not used: --gpu-direct off");
 }
