@@ -1,5 +1,6 @@
 #include "coordinator/config.h"
 
+#include <algorithm>
 #include <set>
 
 #include "coordinator/limits.h"
@@ -76,8 +77,11 @@ StatusOr<Coordinator::Options> OptionsFrom(const launch::CoordinatorStart& start
   const double scale = given.timeout_scale() > 0 ? given.timeout_scale() : 1;
   REIGEN_ASSIGN_OR_RETURN(config.stall_grace,
                           DurationFrom("stall grace", scale * ToSeconds(kStallGrace)));
+  // Not for peers to be refused where other times are short: it bounds strangers alone.
+  const double handshake_scale = std::max(scale, 1.0);
   REIGEN_ASSIGN_OR_RETURN(options.handshake_time,
-                          DurationFrom("handshake time", scale * ToSeconds(kHandshakeTime)));
+                          DurationFrom("handshake time",
+                                       handshake_scale * ToSeconds(kHandshakeTime)));
   REIGEN_ASSIGN_OR_RETURN(options.end_time,
                           DurationFrom("end time", scale * ToSeconds(kEndTime)));
   if (given.heartbeat_seconds() > 0) {

@@ -41,6 +41,9 @@ TEST(ConfigTest, TheTimeoutScaleIsOfTheTimesThatAreNotTold) {
   EXPECT_EQ(options->end_time, 2.5 * kEndTime);
   EXPECT_EQ(options->config.stall_grace, 2.5 * kStallGrace);
   EXPECT_EQ(options->config.dead_after, seconds(3)) << "told, and scaled by who told it";
+  start.mutable_options()->set_timeout_scale(0.01);
+  EXPECT_EQ(OptionsFrom(start)->handshake_time, kHandshakeTime);
+  EXPECT_EQ(OptionsFrom(start)->end_time, 0.01 * kEndTime);
   start.mutable_options()->set_timeout_scale(1e30);
   EXPECT_FALSE(OptionsFrom(start).ok());
 }

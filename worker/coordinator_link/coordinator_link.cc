@@ -179,12 +179,14 @@ class CoordinatorLink::Stream
   }
 
   void OnDone(const grpc::Status& status) override {
+    // The first callback of a call that never got anywhere: what the constructor wrote is
+    // seen by the lock, which Begin() took.
+    const std::lock_guard lock(mutex_);
     if (why_.empty()) {
       why_ = "the stream to the coordinator ended";
       if (!status.ok()) why_ += ": " + status.error_message();
     }
     events_.Push(LinkBroken{why_});
-    const std::lock_guard lock(mutex_);
     done_ = true;
     done_changed_.notify_all();
   }
