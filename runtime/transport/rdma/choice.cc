@@ -1,21 +1,12 @@
 #include "runtime/transport/rdma/choice.h"
 
 #include <algorithm>
-#include <bit>
-#include <cstdio>
-#include <tuple>
+#include <utility>
 
 #include "runtime/transport/frame.h"
 
 namespace reigen::transport::rdma {
 namespace {
-
-constexpr uint16_t kFullMember = 0x8000;
-constexpr uint16_t kDefaultPartition = 0x7fff;
-// An address vector has 8 bits for it.
-constexpr int kMaxGidIndex = 255;
-constexpr uint32_t kMinMtuBytes = 256;
-constexpr uint32_t kMaxMtuBytes = 4096;
 
 std::string Names(const std::vector<Candidate>& candidates) {
   std::string names;
@@ -23,24 +14,6 @@ std::string Names(const std::vector<Candidate>& candidates) {
     names += (names.empty() ? "" : ", ") + candidate.name;
   }
   return names;
-}
-
-std::vector<Gid> GidsOf(const std::vector<std::string>& networks) {
-  std::vector<Gid> gids;
-  for (const std::string& address : networks) {
-    if (const std::optional<Gid> gid = GidOfAddress(address)) gids.push_back(*gid);
-  }
-  return gids;
-}
-
-std::string Hex(uint16_t number) {
-  char text[8];
-  std::snprintf(text, sizeof text, "0x%04x", number);
-  return text;
-}
-
-bool Contains(const std::vector<Gid>& gids, const Gid& gid) {
-  return std::find(gids.begin(), gids.end(), gid) != gids.end();
 }
 
 // "mlx5_0:2" -> "mlx5_0", 2. A port 0 means any.
@@ -87,9 +60,9 @@ struct WhyNot {
 };
 
 bool OnNetwork(const PortInfo& port, const Wish& wish) {
-  const std::vector<Gid> here = GidsOf(wish.networks);
+  const std::vector<Gid> here = GidsOfAddresses(wish.networks);
   return std::any_of(port.gids.begin(), port.gids.end(),
-                     [&](const GidEntry& entry) { return Contains(here, entry.gid); });
+                     [&](const GidEntry& entry) { return IsAmong(here, entry.gid); });
 }
 
 // Every usable port of the device; why each of the others is not goes to `why_not`.
@@ -114,12 +87,13 @@ std::vector<RailChoice> PortsOf(const Candidate& candidate, int only_port, const
   return rails;
 }
 
-bool Has(const std::vector<RailChoice>& rails, const RailChoice& rail) {
+bool Has(const std::vector<RailChoice>& rails, const std::string& device, uint8_t port) {
   return std::any_of(rails.begin(), rails.end(), [&](const RailChoice& each) {
-    return each.device == rail.device && each.port.number == rail.port.number;
+    return each.device == device && each.port.number == port;
   });
 }
 
+constexpr char kOfNetwork[] = "on the job's network";
 constexpr char kLeaveDevicesOut[] =
     "; without --rdma-devices (REIGEN_RDMA_DEVICES) they are chosen, --transport tcp needs none";
 
@@ -153,7 +127,7 @@ StatusOr<Choice> ChooseWished(const std::vector<Candidate>& candidates, const Wi
       if (broken.ok()) broken = status;
     }
     for (const RailChoice& rail : rails) {
-      if (!Has(choice.rails, rail)) choice.rails.push_back(rail);
+      if (!Has(choice.rails, rail.device, rail.port.number)) choice.rails.push_back(rail);
     }
   }
   if (!broken.ok()) return broken;
@@ -183,6 +157,30 @@ bool Narrow(std::vector<RailChoice>& rails, Keep keep) {
   return true;
 }
 
+bool IsWished(const Wish& wish, const std::string& device, int port) {
+  if (wish.devices.empty()) return true;
+  return std::any_of(wish.devices.begin(), wish.devices.end(), [&](const std::string& text) {
+    const auto [name, number] = ParseDevice(text);
+    return name == device && (number == 0 || number == port);
+  });
+}
+
+std::vector<PortName> LeftOut(const std::vector<Candidate>& candidates, const Wish& wish,
+                              const std::vector<RailChoice>& rails) {
+  std::vector<PortName> left_out;
+  for (const Candidate& candidate : candidates) {
+    for (const PortInfo& port : candidate.info.ports) {
+      const bool alike = std::any_of(rails.begin(), rails.end(), [&](const RailChoice& rail) {
+        return rail.port.layer == port.layer;
+      });
+      const bool taken = Has(rails, candidate.name, port.number);
+      if (!alike || taken || !IsWished(wish, candidate.name, port.number)) continue;
+      left_out.push_back({candidate.name, port.number});
+    }
+  }
+  return left_out;
+}
+
 }  // namespace
 
 StatusOr<Choice> ChooseRails(const std::vector<Candidate>& candidates, const Wish& wish) {
@@ -205,9 +203,9 @@ StatusOr<Choice> ChooseRails(const std::vector<Candidate>& candidates, const Wis
           why_not.wish ? StatusCode::kInvalidArgument : StatusCode::kFailedPrecondition;
       return MakeStatus(code, "no RDMA device can be used: " + why_not.text);
     }
-    const std::vector<Gid> here = GidsOf(wish.networks);
-    if (Narrow(choice.rails, [&](const RailChoice& r) { return Contains(here, r.gid.gid); })) {
-      choice.reason = "on the job's network";
+    const std::vector<Gid> here = GidsOfAddresses(wish.networks);
+    if (Narrow(choice.rails, [&](const RailChoice& r) { return IsAmong(here, r.gid.gid); })) {
+      choice.reason = kOfNetwork;
     } else if (!why_not.of_network.empty()) {
       return InvalidArgument("the RDMA port on the job's network cannot be used: " +
                              why_not.of_network);
@@ -219,6 +217,7 @@ StatusOr<Choice> ChooseRails(const std::vector<Candidate>& candidates, const Wis
     }
   }
   if (choice.rails.size() > kMaxRails) choice.rails.resize(kMaxRails);
+  if (choice.reason != kOfNetwork) choice.left_out = LeftOut(candidates, wish, choice.rails);
   REIGEN_RETURN_IF_ERROR(SetMtus(wish, choice.rails));
   return choice;
 }
@@ -231,77 +230,6 @@ StatusOr<RailChoice> ChooseAgain(const Candidate& candidate, int port, const Wis
   return FailedPrecondition(why_not.text.empty() ? candidate.name + " has no port " +
                                                        std::to_string(port) + " any more"
                                                  : why_not.text);
-}
-
-StatusOr<GidEntry> ChooseGid(const PortInfo& port, const Wish& wish) {
-  if (wish.gid_index >= 0) {
-    if (wish.gid_index > kMaxGidIndex) return InvalidArgument("a GID index is at most 255");
-    for (const GidEntry& entry : port.gids) {
-      if (entry.index == wish.gid_index && !IsZero(entry.gid)) return entry;
-    }
-    return InvalidArgument("it has no GID with index " + std::to_string(wish.gid_index) +
-                           ", which was asked for (show_gids, or ibv_devinfo -v, lists them)");
-  }
-  const std::vector<Gid> here = GidsOf(wish.networks);
-  const bool ipv4 = here.empty() || IsIpv4(here.front());
-  const auto rank = [&](const GidEntry& entry) {
-    return std::make_tuple(!IsLinkLocal(entry.gid), entry.type == GidType::kRoceV2,
-                           Contains(here, entry.gid), IsIpv4(entry.gid) == ipv4, -entry.index);
-  };
-  const GidEntry* best = nullptr;
-  for (const GidEntry& entry : port.gids) {
-    if (IsZero(entry.gid) || entry.index > kMaxGidIndex) continue;
-    if (port.layer == LinkLayer::kInfiniBand) return entry;
-    if (best == nullptr || rank(entry) > rank(*best)) best = &entry;
-  }
-  if (best == nullptr) {
-    return FailedPrecondition("it has no GID: its network interface has no address");
-  }
-  return *best;
-}
-
-StatusOr<uint16_t> ChoosePkey(const PortInfo& port, const std::optional<uint16_t>& wish) {
-  const uint16_t wanted = wish.value_or(kDefaultPartition) & kDefaultPartition;
-  std::optional<size_t> found;
-  for (size_t i = 0; i < port.pkeys.size(); ++i) {
-    const uint16_t pkey = port.pkeys[i];
-    if ((pkey & kDefaultPartition) != wanted || pkey == 0) continue;
-    if (!found || ((pkey & kFullMember) != 0 && (port.pkeys[*found] & kFullMember) == 0)) found = i;
-  }
-  if (found) return static_cast<uint16_t>(*found);
-  if (!wish) return uint16_t{0};
-  std::string there;
-  for (const uint16_t pkey : port.pkeys) {
-    if (pkey != 0) there += (there.empty() ? "" : ", ") + Hex(pkey);
-  }
-  return InvalidArgument("it is not in the partition with PKey " + Hex(*wish) +
-                         ", which was asked for (it is in: " + (there.empty() ? "none" : there) +
-                         "; REIGEN_RDMA_PKEY names another, the subnet manager adds the port)");
-}
-
-StatusOr<uint32_t> ChooseMtu(const PortInfo& port, uint32_t wish_bytes) {
-  if (wish_bytes == 0) return port.active_mtu_bytes;
-  if (!std::has_single_bit(wish_bytes) || wish_bytes < kMinMtuBytes || wish_bytes > kMaxMtuBytes) {
-    return InvalidArgument("a path MTU of " + std::to_string(wish_bytes) +
-                           " was asked for; it is 256, 512, 1024, 2048 or 4096");
-  }
-  if (wish_bytes > port.active_mtu_bytes) {
-    return InvalidArgument("a path MTU of " + std::to_string(wish_bytes) +
-                           " was asked for, and the port's is " +
-                           std::to_string(port.active_mtu_bytes) +
-                           "; ask for less, or raise the MTU of its network interface");
-  }
-  return wish_bytes;
-}
-
-std::string ToString(const RailChoice& rail) {
-  const bool ethernet = rail.port.layer == LinkLayer::kEthernet;
-  const std::string kind = !ethernet                            ? "InfiniBand"
-                           : rail.gid.type == GidType::kRoceV2 ? "RoCE v2"
-                                                                : "RoCE v1";
-  return rail.device + ":" + std::to_string(rail.port.number) + " gid " +
-         std::to_string(rail.gid.index) + " " + ToString(rail.gid.gid) + " (" + kind + ", MTU " +
-         std::to_string(rail.mtu_bytes) + ")";
 }
 
 }  // namespace reigen::transport::rdma

@@ -40,6 +40,9 @@ struct RailChoice {
 struct Choice {
   std::vector<RailChoice> rails;  // at most kMaxRails
   std::string reason;             // why these; for the log
+  // Ports that would be rails, too, by what was asked for and their layer: they are down, say,
+  // or slower than the others. None where rails are those of the job's network.
+  std::vector<PortName> left_out;
 };
 
 // Without wishes: the ports that have one of the addresses of the job's network;

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "runtime/transport/frame.h"
+
 namespace reigen::transport::rdma {
 namespace {
 
@@ -212,6 +214,35 @@ TEST(ChoiceTest, ElseTheFastestActivePortsAreTaken) {
   ASSERT_EQ(choice->rails.size(), 2u);
   EXPECT_EQ(choice->rails[0].device, "mlx5_1");
   EXPECT_EQ(choice->rails[1].device, "mlx5_2");
+}
+
+// Peers leave their likes out, too: ports are paired by name where one is missing.
+TEST(ChoiceTest, PortsThatWouldBeTakenTooAreNamed) {
+  PortInfo good = RocePort({Entry(0, "fe80::1", GidType::kInfiniBand)});
+  good.layer = LinkLayer::kInfiniBand;
+  PortInfo down = good, slow = good;
+  down.active = false;
+  slow.gbits_per_s = 10;
+  const std::vector<Candidate> all = {Device("m0", {down}), Device("m1", {good, slow}),
+                                      Device("r0", {RocePort({})}), Device("m2", {good, down})};
+  const auto left_out = [&](const Wish& wish) { return ChooseRails(all, wish)->left_out; };
+  using Ports = std::vector<PortName>;
+  EXPECT_EQ(left_out({}), (Ports{{"m0", 1}, {"m1", 2}, {"m2", 2}})) << "no RoCE port";
+  Wish wish;
+  wish.devices = {"m2", "m1:1"};
+  EXPECT_EQ(left_out(wish), (Ports{{"m2", 2}}));
+  wish.devices = {"m2:1"};
+  EXPECT_EQ(left_out(wish), Ports{});
+
+  wish = {};
+  wish.networks = {"10.0.0.1"};
+  const std::vector<Candidate> roce = {
+      Device("r0", {RocePort({Entry(0, "10.0.0.1", kV2)})}),
+      Device("r1", {RocePort({Entry(0, "10.1.0.1", kV2)})})};
+  EXPECT_EQ(ChooseRails(roce, wish)->left_out, Ports{}) << "the address says which, not the name";
+
+  const std::vector<Candidate> many = {Device("m0", std::vector<PortInfo>(kMaxRails + 1, good))};
+  EXPECT_EQ(ChooseRails(many, {})->left_out, (Ports{{"m0", kMaxRails + 1}}));
 }
 
 TEST(ChoiceTest, DevicesAskedForAreTakenInThatOrder) {

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/transport/rdma/rdma_limits.h"
 #include "runtime/transport/tcp/socket.h"
 
 namespace reigen::transport::rdma {
@@ -52,6 +53,8 @@ Status Connector::Open(UniqueFd socket) {
     REIGEN_RETURN_IF_ERROR(rail->Refresh(context_.options.wish));
     offer_.rails.push_back(rail->address());
   }
+  offer_.left_out = context_.left_out;
+  if (offer_.left_out.size() > kMaxLeftOut) offer_.left_out.resize(kMaxLeftOut);
   offer_.channels =
       static_cast<uint16_t>(std::min(context_.options.channels, context_.room.max_channels));
   state_ = State::kOffered;

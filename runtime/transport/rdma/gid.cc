@@ -44,4 +44,16 @@ std::optional<Gid> GidOfAddress(const std::string& address) {
   return std::nullopt;
 }
 
+std::vector<Gid> GidsOfAddresses(const std::vector<std::string>& addresses) {
+  std::vector<Gid> gids;
+  for (const std::string& address : addresses) {
+    if (const std::optional<Gid> gid = GidOfAddress(address)) gids.push_back(*gid);
+  }
+  return gids;
+}
+
+bool IsAmong(const std::vector<Gid>& gids, const Gid& gid) {
+  return std::find(gids.begin(), gids.end(), gid) != gids.end();
+}
+
 }  // namespace reigen::transport::rdma

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace reigen::transport::rdma {
 
@@ -26,6 +27,10 @@ bool IsZero(const Gid& gid);       // an unused entry
 
 // The GID that a RoCE port with this IP address has ("10.0.0.1", "fe80::1%eth0").
 std::optional<Gid> GidOfAddress(const std::string& address);
+// Those of literal addresses; others are left out.
+std::vector<Gid> GidsOfAddresses(const std::vector<std::string>& addresses);
+
+bool IsAmong(const std::vector<Gid>& gids, const Gid& gid);
 
 }  // namespace reigen::transport::rdma
 

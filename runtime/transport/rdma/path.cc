@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <map>
-
-#include "runtime/base/rdma_kind.h"
 
 namespace reigen::transport::rdma {
 namespace {
@@ -12,38 +9,6 @@ namespace {
 // The field has five bits; 0 is without end.
 constexpr uint8_t kMinExponent = 1;
 constexpr uint8_t kMaxExponent = 31;
-
-using ByKind = std::map<std::string, std::vector<int>>;  // indexes of rails
-
-ByKind Sorted(const std::vector<RailAddress>& rails) {
-  ByKind by_kind;
-  for (size_t i = 0; i < rails.size(); ++i) {
-    by_kind[KindOf(rails[i])].push_back(static_cast<int>(i));
-  }
-  return by_kind;
-}
-
-// "a0:1, a1:1 and a2:1"
-std::string List(const std::vector<RailAddress>& rails, const std::vector<int>& indexes) {
-  std::string names;
-  for (size_t i = 0; i < indexes.size(); ++i) {
-    const RailAddress& rail = rails[static_cast<size_t>(indexes[i])];
-    if (i > 0) names += i + 1 == indexes.size() ? " and " : ", ";
-    names += rail.device + ":" + std::to_string(rail.port);
-  }
-  return names;
-}
-
-// "here a0:1 and a1:1 speak RoCE v2 over IPv4, a2:1 speaks InfiniBand"
-std::string Named(const std::vector<RailAddress>& rails, const ByKind& by_kind,
-                  const std::string& where) {
-  std::string text;
-  for (const auto& [kind, indexes] : by_kind) {
-    text += (text.empty() ? "" : ", ") + List(rails, indexes) +
-            (indexes.size() == 1 ? " speaks " : " speak ") + kind;
-  }
-  return where + " " + (text.empty() ? "there is none" : text);
-}
 
 }  // namespace
 
@@ -55,24 +20,6 @@ std::string KindOf(const RailAddress& rail) {
 
 std::string EndName(const std::string& host, const RailAddress& rail) {
   return host + " (" + rail.device + ":" + std::to_string(rail.port) + " " + ToString(rail.gid) + ")";
-}
-
-StatusOr<std::vector<RailPair>> PairRails(const std::vector<RailAddress>& local,
-                                          const std::vector<RailAddress>& remote) {
-  const ByKind here = Sorted(local);
-  const ByKind there = Sorted(remote);
-  std::vector<RailPair> pairs;
-  for (const auto& [kind, ours] : here) {
-    const auto at = there.find(kind);
-    if (at == there.end()) continue;
-    const std::vector<int>& theirs = at->second;
-    for (size_t i = 0; i < std::max(ours.size(), theirs.size()); ++i) {
-      pairs.push_back({ours[i % ours.size()], theirs[i % theirs.size()]});
-    }
-  }
-  if (!pairs.empty()) return pairs;
-  return FailedPrecondition("no two RDMA ports can talk: " + Named(local, here, "here") +
-                            "; " + Named(remote, there, "at the other end") + " (" + kRdmaKindRemedy + ")");
 }
 
 uint32_t ChooseWays(std::span<const RailPair> ways, const Rails& source, const Rails& target) {

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "runtime/base/clock.h"
-#include "runtime/base/status.h"
 #include "runtime/transport/frame.h"
 #include "runtime/transport/rdma/verbs_types.h"
 
@@ -41,12 +40,6 @@ struct RailPair {
 
 // "InfiniBand", "RoCE v2 over IPv4". Ports talk to those of their own kind.
 std::string KindOf(const RailAddress& rail);
-
-// Of each kind that both ends have, the first here with the first there and so on; the
-// side with fewer begins again. Both ends find the same pairs in the same order.
-// FailedPrecondition if no two can talk; it says what each end has, and what to do.
-StatusOr<std::vector<RailPair>> PairRails(const std::vector<RailAddress>& local,
-                                          const std::vector<RailAddress>& remote);
 
 // Which of the ways a message takes, by bit: those whose two ports have the memory; of
 // them the ones that are near at both ends, else at one, else all.

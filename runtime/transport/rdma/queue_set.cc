@@ -6,6 +6,7 @@
 
 #include "runtime/base/check.h"
 #include "runtime/base/hmac.h"
+#include "runtime/transport/rdma/pairing.h"
 #include "runtime/transport/rdma/rdma_limits.h"
 #include "runtime/transport/rdma/resources.h"
 
@@ -25,7 +26,7 @@ uint32_t RandomPsn() {
 StatusOr<std::unique_ptr<QueueSet>> QueueSet::Make(RdmaContext& context, const Offer& local,
                                                    const Offer& remote) {
   std::unique_ptr<QueueSet> set(new QueueSet(context, local, remote));
-  REIGEN_ASSIGN_OR_RETURN(const std::vector<RailPair> ways, PairRails(local.rails, remote.rails));
+  REIGEN_ASSIGN_OR_RETURN(const std::vector<RailPair> ways, PairRails(local, remote));
   const size_t wanted = std::min(local.channels, remote.channels);
   const size_t channels = std::max(wanted, ways.size());
   set->pairs_.push_back(ways[0]);
@@ -206,7 +207,14 @@ std::string QueueSet::Summary() const {
     mtu += " (here " + std::to_string(local.mtu_bytes) + ", there " +
            std::to_string(remote.mtu_bytes) + "; the smaller counts)";
   }
-  return std::to_string(data_queues()) + " queues for data, path MTU " + mtu + ": " + paths_[0];
+  std::string text =
+      std::to_string(data_queues()) + " queues for data, path MTU " + mtu + ": " + paths_[0];
+  for (size_t rail = 0; rail < local_.rails.size(); ++rail) {
+    if (completions_[rail] != nullptr) continue;
+    const RailAddress& unused = local_.rails[rail];
+    text += "; " + unused.device + ":" + std::to_string(unused.port) + " has no like there";
+  }
+  return text;
 }
 
 }  // namespace reigen::transport::rdma

@@ -33,8 +33,7 @@ Status Rail::Refresh(const Wish& wish) {
   return OkStatus();
 }
 
-StatusOr<std::vector<std::unique_ptr<Rail>>> OpenRails(Verbs& verbs, const Wish& wish,
-                                                       std::string& reason) {
+StatusOr<OpenedRails> OpenRails(Verbs& verbs, const Wish& wish) {
   REIGEN_ASSIGN_OR_RETURN(const std::vector<std::string> names, verbs.ListDevices());
   std::vector<Candidate> candidates;
   std::vector<std::shared_ptr<Device>> devices;
@@ -58,16 +57,16 @@ StatusOr<std::vector<std::unique_ptr<Rail>>> OpenRails(Verbs& verbs, const Wish&
     }
   }
   REIGEN_ASSIGN_OR_RETURN(Choice choice, ChooseRails(candidates, wish));
-  std::vector<std::unique_ptr<Rail>> rails;
-  reason.clear();
+  OpenedRails opened;
+  opened.left_out = std::move(choice.left_out);
   for (RailChoice& chosen : choice.rails) {
     const auto at = std::find(names.begin(), names.end(), chosen.device);
-    reason += (rails.empty() ? "" : ", ") + ToString(chosen);
-    rails.push_back(std::make_unique<Rail>(devices[static_cast<size_t>(at - names.begin())],
-                                           std::move(chosen)));
+    opened.reason += (opened.rails.empty() ? "" : ", ") + ToString(chosen);
+    opened.rails.push_back(std::make_unique<Rail>(devices[static_cast<size_t>(at - names.begin())],
+                                                  std::move(chosen)));
   }
-  reason += ": " + choice.reason;
-  return rails;
+  opened.reason += ": " + choice.reason;
+  return opened;
 }
 
 }  // namespace reigen::transport::rdma

@@ -3,6 +3,7 @@
 #define REIGEN_RUNTIME_TRANSPORT_RDMA_RAIL_H_
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "runtime/base/status.h"
@@ -36,10 +37,14 @@ class Rail {
   RailChoice choice_;
 };
 
-// Opens the machine's devices and keeps those chosen, as ChooseRails says; `reason`
-// becomes the words for the log.
-StatusOr<std::vector<std::unique_ptr<Rail>>> OpenRails(Verbs& verbs, const Wish& wish,
-                                                       std::string& reason);
+struct OpenedRails {
+  std::vector<std::unique_ptr<Rail>> rails;
+  std::vector<PortName> left_out;  // see Choice
+  std::string reason;              // why these; for the log
+};
+
+// Opens the machine's devices and keeps those chosen, as ChooseRails says.
+StatusOr<OpenedRails> OpenRails(Verbs& verbs, const Wish& wish);
 
 }  // namespace reigen::transport::rdma
 

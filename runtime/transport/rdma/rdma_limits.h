@@ -66,6 +66,9 @@ inline constexpr size_t kPollPerTurn = 512;
 // then they are destroyed, which has the same effect.
 inline constexpr Duration kDrainDeadline = seconds(1);
 
+// Ports that an end names as left out: of more, the first.
+inline constexpr size_t kMaxLeftOut = 32;
+
 // One message of the side channel. The largest is an offer of kMaxRails rails.
 inline constexpr size_t kMaxSetupBytes = 4096;
 inline constexpr size_t kMaxTextBytes = 1024;

@@ -70,8 +70,9 @@ StatusOr<std::unique_ptr<RdmaTransport>> RdmaTransport::Create(const RdmaOptions
   completed.wish.networks = options.bind_addresses;
   auto context = std::make_unique<RdmaContext>(completed, std::move(verbs));
 
-  std::string reason;
-  REIGEN_ASSIGN_OR_RETURN(context->rails, OpenRails(*context->verbs, completed.wish, reason));
+  REIGEN_ASSIGN_OR_RETURN(OpenedRails opened, OpenRails(*context->verbs, completed.wish));
+  context->rails = std::move(opened.rails);
+  context->left_out = std::move(opened.left_out);
   REIGEN_RETURN_IF_ERROR(Measure(*context));
   std::vector<MemoryRail> rails;
   REIGEN_RETURN_IF_ERROR(WatchDevices(*context));
@@ -85,7 +86,7 @@ StatusOr<std::unique_ptr<RdmaTransport>> RdmaTransport::Create(const RdmaOptions
     const size_t percent = address.find('%');
     if (percent != std::string::npos) context->scope = address.substr(percent + 1);
   }
-  REIGEN_INFO("rdma: {}", reason);
+  REIGEN_INFO("rdma: {}", opened.reason);
   return std::unique_ptr<RdmaTransport>(new RdmaTransport(std::move(context)));
 }
 

@@ -75,7 +75,7 @@ class Reader {
 };
 
 Kind Write(const Offer& offer, Writer& out) {
-  REIGEN_CHECK(offer.rails.size() <= kMaxRails, "rails");
+  REIGEN_CHECK(offer.rails.size() <= kMaxRails && offer.left_out.size() <= kMaxLeftOut, "ports");
   out.Number<uint32_t>(kSetupVersion);
   out.Number<uint16_t>(offer.channels);
   out.Number<uint8_t>(static_cast<uint8_t>(offer.rails.size()));
@@ -88,6 +88,11 @@ Kind Write(const Offer& offer, Writer& out) {
     out.Number(rail.lid);
     out.Number(rail.mtu_bytes);
     out.Number(rail.max_message_bytes);
+  }
+  out.Number<uint8_t>(static_cast<uint8_t>(offer.left_out.size()));
+  for (const PortName& port : offer.left_out) {
+    out.Text(port.device, kMaxNameBytes);
+    out.Number(port.port);
   }
   return kOffer;
 }
@@ -134,6 +139,15 @@ StatusOr<SetupMessage> ReadOffer(Reader& in) {
     if (rail.layer > LinkLayer::kEthernet || rail.gid_type > GidType::kRoceV2) {
       return InvalidArgument("it offers a port of a kind that is not known here");
     }
+  }
+  const size_t left_out = in.Number<uint8_t>();
+  if (left_out > kMaxLeftOut) {
+    return InvalidArgument("it names " + std::to_string(left_out) + " ports that it leaves out");
+  }
+  for (size_t i = 0; i < left_out; ++i) {
+    PortName& port = offer.left_out.emplace_back();
+    port.device = in.Text(kMaxNameBytes);
+    port.port = in.Number<uint8_t>();
   }
   return offer;
 }

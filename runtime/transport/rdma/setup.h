@@ -23,11 +23,12 @@
 
 namespace reigen::transport::rdma {
 
-inline constexpr uint32_t kSetupVersion = 3;
+inline constexpr uint32_t kSetupVersion = 4;
 
 struct Offer {
   uint16_t channels = 1;  // data queues wanted; the smaller of both counts
   std::vector<RailAddress> rails;
+  std::vector<PortName> left_out;  // see Choice
 };
 
 struct QueueAddress {

@@ -33,6 +33,9 @@ Offer FullOffer() {
     rail.max_message_bytes = 1u << 31;
     offer.rails.push_back(rail);
   }
+  for (size_t i = 0; i < kMaxLeftOut; ++i) {
+    offer.left_out.push_back({std::string(kMaxNameBytes, 'n'), static_cast<uint8_t>(i)});
+  }
   return offer;
 }
 
@@ -41,6 +44,7 @@ TEST(SetupTest, EveryMessageComesOutAsItWentIn) {
   ASSERT_TRUE(offer.ok()) << offer.status().ToString();
   EXPECT_EQ(std::get<Offer>(*offer).channels, 7);
   EXPECT_EQ(std::get<Offer>(*offer).rails, FullOffer().rails);
+  EXPECT_EQ(std::get<Offer>(*offer).left_out, FullOffer().left_out);
 
   Queues queues;
   for (uint32_t i = 0; i <= kMaxChannels; ++i) queues.queues.push_back({i + 1000, 0xffffff - i});

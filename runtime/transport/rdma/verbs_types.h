@@ -33,6 +33,13 @@ struct PortInfo {
   std::vector<uint16_t> pkeys;  // by index
 };
 
+struct PortName {
+  std::string device;
+  uint8_t port = 1;
+
+  bool operator==(const PortName&) const = default;
+};
+
 struct DeviceInfo {
   std::string name;  // "mlx5_0", "rxe0"
   uint32_t max_qp_wrs = 0;

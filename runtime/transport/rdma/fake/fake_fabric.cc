@@ -151,7 +151,7 @@ class FakeVerbs final : public Verbs {
   }
 
   StatusOr<std::unique_ptr<Device>> Open(const std::string& name) override {
-    FakeDeviceState& state = fabric_.device(name);
+    FakeDeviceState& state = fabric_.device(host_, name);
     REIGEN_RETURN_IF_ERROR(state.open_status);
     return std::unique_ptr<Device>(new FakeDevice(&fabric_, &state));
   }
@@ -192,6 +192,13 @@ FakeDeviceState& FakeFabric::AddDevice(int host, const std::string& name,
 FakeDeviceState& FakeFabric::device(const std::string& name) {
   for (const auto& device : devices_) {
     if (device->info.name == name) return *device;
+  }
+  REIGEN_CHECK(false, "no such device");
+}
+
+FakeDeviceState& FakeFabric::device(int host, const std::string& name) {
+  for (const auto& device : devices_) {
+    if (device->host == host && device->info.name == name) return *device;
   }
   REIGEN_CHECK(false, "no such device");
 }

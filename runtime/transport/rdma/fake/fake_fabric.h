@@ -113,7 +113,9 @@ class FakeFabric {
 
   // One port, active, RoCE v2 with the address.
   FakeDeviceState& AddDevice(int host, const std::string& name, const std::string& address);
+  // The first of that name; hosts may have devices of equal names.
   FakeDeviceState& device(const std::string& name);
+  FakeDeviceState& device(int host, const std::string& name);
   std::unique_ptr<Verbs> VerbsOf(int host);
 
   // Nothing sent from or to this device arrives, until it is plugged in again.

@@ -1,0 +1,27 @@
+// Which ports of two hosts the queues of a link join. Pure.
+#ifndef REIGEN_RUNTIME_TRANSPORT_RDMA_PAIRING_H_
+#define REIGEN_RUNTIME_TRANSPORT_RDMA_PAIRING_H_
+
+#include <vector>
+
+#include "runtime/base/status.h"
+#include "runtime/transport/rdma/path.h"
+#include "runtime/transport/rdma/setup.h"
+
+namespace reigen::transport::rdma {
+
+// The ways between two ends, of which both find the same in the same order. Each network of
+// an end may be one of its own for each port, so that the wrong pair costs the link:
+//   - a port is not used if the one of its name (device and number) is left out there;
+//   - of as many ports of a kind at both ends, the first here is joined with the first there
+//     and so on;
+//   - else those of the end with fewer with those of the same name, the rest in order; what
+//     the other end has more is not used. Where no two have the same name, the fewer
+//     begin again.
+//
+// Errors: FailedPrecondition: no two can talk; it says what each end has, and what to do.
+StatusOr<std::vector<RailPair>> PairRails(const Offer& local, const Offer& remote);
+
+}  // namespace reigen::transport::rdma
+
+#endif  // REIGEN_RUNTIME_TRANSPORT_RDMA_PAIRING_H_

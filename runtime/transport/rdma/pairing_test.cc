@@ -1,0 +1,135 @@
+// Goal: both ends find the same pairs of ports, and none that joins two networks.
+// Method: tables of what two hosts have; each is asked from both ends.
+#include "runtime/transport/rdma/pairing.h"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+
+namespace reigen::transport::rdma {
+namespace {
+
+RailAddress Roce(const std::string& device, const std::string& address,
+                 GidType type = GidType::kRoceV2) {
+  RailAddress rail;
+  rail.device = device;
+  rail.gid = *GidOfAddress(address);
+  rail.gid_type = type;
+  return rail;
+}
+
+// Ports "m<n>:1" of InfiniBand; `left_out` are named so, too.
+Offer Ports(const std::string& host, const std::vector<int>& used,
+            const std::vector<int>& left_out = {}) {
+  Offer offer;
+  for (const int i : used) {
+    RailAddress& rail = offer.rails.emplace_back(
+        Roce("m" + std::to_string(i), "fe80::" + host + ":" + std::to_string(i)));
+    rail.layer = LinkLayer::kInfiniBand;
+  }
+  for (const int i : left_out) offer.left_out.push_back({"m" + std::to_string(i), 1});
+  return offer;
+}
+
+Offer OfferOf(const std::vector<RailAddress>& rails) {
+  Offer offer;
+  offer.rails = rails;
+  return offer;
+}
+
+std::vector<RailPair> Swapped(std::vector<RailPair> pairs) {
+  for (RailPair& pair : pairs) std::swap(pair.local, pair.remote);
+  return pairs;
+}
+
+void ExpectPairs(const Offer& here, const Offer& there, const std::vector<RailPair>& expected,
+                 const std::string& what) {
+  const auto pairs = PairRails(here, there);
+  ASSERT_TRUE(pairs.ok()) << what << ": " << pairs.status().ToString();
+  EXPECT_EQ(*pairs, expected) << what;
+  EXPECT_EQ(*PairRails(there, here), Swapped(*pairs)) << what << ": the other end sees the same";
+}
+
+TEST(PairingTest, WithoutEqualNamesPortsArePairedInOrderAndTheFewerBeginAgain) {
+  const Offer two = OfferOf({Roce("a0", "10.0.0.1"), Roce("a1", "10.1.0.1")});
+  const Offer three = OfferOf(
+      {Roce("b0", "10.0.0.2"), Roce("b1", "10.1.0.2"), Roce("b2", "10.2.0.2")});
+  ExpectPairs(two, three, {{0, 0}, {1, 1}, {0, 2}}, "two and three");
+}
+
+// Each port may have a network of its own, which it shares with its like only.
+TEST(PairingTest, APortThatIsMissingAtOneEndShiftsNoOther) {
+  const struct {
+    const char* what;
+    Offer here;
+    Offer there;
+    std::vector<RailPair> pairs;
+  } rows[] = {
+      {"the device is gone", Ports("1", {1, 2, 3}), Ports("2", {0, 1, 2, 3}),
+       {{0, 1}, {1, 2}, {2, 3}}},
+      {"the port is down", Ports("1", {1, 2, 3}, {0}), Ports("2", {0, 1, 2, 3}),
+       {{0, 1}, {1, 2}, {2, 3}}},
+      {"one is down at each end", Ports("1", {0, 2, 3}, {1}), Ports("2", {0, 1, 3}, {2}),
+       {{0, 0}, {2, 2}}},
+      {"one is down and one gone", Ports("1", {0, 2, 3}, {1}), Ports("2", {0, 1, 3}),
+       {{0, 0}, {2, 2}}},
+      {"all but one are down", Ports("1", {2}, {0, 1, 3}), Ports("2", {0, 1, 2, 3}), {{0, 2}}},
+      {"the same is down at both", Ports("1", {0, 2}, {1}), Ports("2", {0, 2}, {1}),
+       {{0, 0}, {1, 1}}},
+      {"names that are shifted", Ports("1", {0, 1, 2}), Ports("2", {1, 2, 3}),
+       {{0, 0}, {1, 1}, {2, 2}}},
+      {"another order, asked for", Ports("1", {0, 1}), Ports("2", {1, 0}), {{0, 0}, {1, 1}}},
+      {"fewer, in another order", Ports("1", {1, 0}), Ports("2", {0, 2, 1}), {{0, 2}, {1, 0}}},
+      {"a name that only one has", Ports("1", {0, 7}), Ports("2", {0, 1, 2}), {{0, 0}, {1, 1}}},
+      {"what is left has no like", Ports("1", {0}, {1}), Ports("2", {1}, {0}), {{0, 0}}},
+  };
+  for (const auto& row : rows) ExpectPairs(row.here, row.there, row.pairs, row.what);
+}
+
+TEST(PairingTest, PortsOfOneDeviceAreToldByTheirNumbers) {
+  Offer one = Ports("1", {0});
+  one.rails[0].port = 2;
+  Offer two = Ports("2", {0, 0});
+  two.rails[1].port = 2;
+  ExpectPairs(one, two, {{0, 1}}, "the second port");
+  two.rails.pop_back();
+  two.left_out.push_back({"m0", 2});
+  ExpectPairs(one, two, {{0, 0}}, "it is down there, and no other is here");
+}
+
+// The order of the devices differs between hosts.
+TEST(PairingTest, PortsArePairedWithThoseOfTheirKind) {
+  RailAddress a_infiniband = Roce("a1", "fe80::1");
+  a_infiniband.layer = LinkLayer::kInfiniBand;
+  RailAddress b_infiniband = a_infiniband;
+  b_infiniband.device = "b0";
+  const Offer here = OfferOf({Roce("a0", "10.0.0.1"), a_infiniband, Roce("a2", "10.1.0.1")});
+  const Offer there = OfferOf(
+      {b_infiniband, Roce("b1", "10.0.0.2"), Roce("b2", "fd00::2"), Roce("b3", "10.1.0.2")});
+  ExpectPairs(here, there, {{1, 0}, {0, 1}, {2, 3}}, "three kinds");
+}
+
+TEST(PairingTest, PortsThatCannotTalkAreNotPaired) {
+  const Offer here = OfferOf({Roce("a0", "10.0.0.1")});
+  ExpectPairs(here, OfferOf({Roce("b0", "fd00::2"), Roce("b1", "10.0.0.2")}), {{0, 1}}, "IPv6");
+
+  RailAddress infiniband = Roce("b2", "fe80::2", GidType::kInfiniBand);
+  infiniband.layer = LinkLayer::kInfiniBand;
+  RailAddress second_port = Roce("b3", "10.0.0.4", GidType::kRoceV1);
+  second_port.port = 2;
+  const Offer others = OfferOf({infiniband, Roce("b3", "10.0.0.3", GidType::kRoceV1), second_port,
+                                Roce("b4", "10.0.0.5", GidType::kRoceV1)});
+  const Status status = PairRails(here, others).status();
+  EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
+  for (const char* part :
+       {"no two RDMA ports can talk: here a0:1 speaks RoCE v2 over IPv4; at the other end b2:1 "
+        "speaks InfiniBand, b3:1, b3:2 and b4:1 speak RoCE v1 over IPv4 (",
+        "--rdma-gid-index"}) {
+    EXPECT_NE(status.ToString().find(part), std::string::npos) << status.ToString();
+  }
+  EXPECT_NE(PairRails(here, {}).status().ToString().find("at the other end there is none"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace reigen::transport::rdma

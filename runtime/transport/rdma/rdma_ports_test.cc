@@ -1,0 +1,120 @@
+// Goal: a link uses what ports both ends have, and no more than they hold.
+// Method: two hosts over the fake verbs whose ports differ.
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/base/status.h"
+#include "runtime/transport/link.h"
+#include "runtime/transport/rdma/fake/fake_fabric.h"
+#include "runtime/transport/rdma/gid.h"
+#include "runtime/transport/rdma/rdma_transport.h"
+#include "runtime/transport/rdma/testing/rdma_pair.h"
+
+namespace reigen::transport::rdma {
+namespace {
+
+class RdmaPortsTest : public testing::Test {
+ protected:
+  // "mlx5_<i>", InfiniBand, of the host's own subnet manager.
+  FakeDeviceState& AddInfiniBand(int host, int i) {
+    FakeDeviceState& device = fabric_.AddDevice(host, Name(i), "10.0.0.1");
+    device.info.ports[0].layer = LinkLayer::kInfiniBand;
+    device.info.ports[0].gids = {{0, GidOf(host, i), GidType::kInfiniBand}};
+    return device;
+  }
+  static std::string Name(int i) { return "mlx5_" + std::to_string(i); }
+  static Gid GidOf(int host, int i) {
+    return *GidOfAddress("fe80::" + std::to_string(host + 1) + ":" + std::to_string(i + 1));
+  }
+  void Create(int channels = 2) {
+    for (int host : {0, 1}) {
+      RdmaOptions options;
+      options.bind_addresses = {"127.0.0.1"};
+      options.channels = channels;
+      pair_.Create(host, options, fabric_.VerbsOf(host));
+    }
+  }
+  void Connect() {
+    for (int host : {0, 1}) {
+      links_[host] = pair_.transport(host).Connect(pair_.peer(1 - host));
+    }
+  }
+  // A message that all queues carry a part of.
+  void ExpectExchange() {
+    std::vector<std::byte> memory[2] = {std::vector<std::byte>(kBytes, std::byte{7}),
+                                        std::vector<std::byte>(kBytes)};
+    std::unique_ptr<Region> regions[2];
+    for (int host : {0, 1}) {
+      regions[host] = std::move(pair_.transport(host).Register(memory[host])).value();
+    }
+    ASSERT_TRUE(links_[1]->PostRecv(memory[1], {}, 1).ok());
+    ASSERT_TRUE(links_[0]->PostSend(memory[0], {}, 1).ok());
+    size_t ended = 0;
+    StepUntil([&] {
+      for (int host : {0, 1}) {
+        Completion out;
+        if (links_[host]->Poll({&out, 1}) == 0) continue;
+        EXPECT_EQ(out.result, OpResult::kOk) << links_[host]->error().ToString();
+        ++ended;
+      }
+      return ended == 2;
+    });
+    EXPECT_EQ(ended, 2u);
+    EXPECT_EQ(memory[0], memory[1]);
+  }
+  bool StepUntil(const std::function<bool()>& done) {
+    for (int i = 0; i < 3000; ++i) {
+      if (done()) return true;
+      pair_.Step();
+    }
+    return false;
+  }
+  // How many queues of host 0 go from the one to the other.
+  std::map<std::pair<std::string, std::string>, int> Paths(int devices) {
+    std::map<std::pair<std::string, std::string>, int> paths;
+    for (int i = 0; i < devices; ++i) {
+      for (const PathAttributes& path : fabric_.device(0, Name(i)).paths) {
+        ++paths[{Name(i), ToString(path.remote_gid)}];
+      }
+    }
+    return paths;
+  }
+  void TearDown() override {
+    for (int host : {0, 1}) links_[host].reset();
+    for (int host : {0, 1}) pair_.KillHost(host);
+    EXPECT_EQ(fabric_.queue_pairs(), 0u);
+    EXPECT_EQ(fabric_.registrations(), 0u);
+  }
+
+  static constexpr size_t kBytes = 1 << 20;
+  FakeFabric fabric_;
+  RdmaPair pair_;
+  std::unique_ptr<Link> links_[2];
+};
+
+// Each of them may be of a network of its own.
+TEST_F(RdmaPortsTest, APortThatIsDownAtOneEndLeavesTheOthersWithTheirLikes) {
+  for (int host : {0, 1}) {
+    for (int i = 0; i < 4; ++i) AddInfiniBand(host, i).info.ports[0].active = i != host;
+  }
+  Create();
+  Connect();
+  testing::internal::CaptureStdout();  // where the log goes in a test
+  ExpectExchange();
+  const std::string log = testing::internal::GetCapturedStdout();
+  EXPECT_EQ(Paths(4), (std::map<std::pair<std::string, std::string>, int>{
+                          {{"mlx5_2", ToString(GidOf(1, 2))}, 2},  // one is for control
+                          {{"mlx5_3", ToString(GidOf(1, 3))}, 1}}));
+  EXPECT_NE(log.find("mlx5_0:1 has no like there"), std::string::npos) << log;
+  EXPECT_NE(log.find("mlx5_1:1 has no like there"), std::string::npos) << log;
+}
+
+}  // namespace
+}  // namespace reigen::transport::rdma
