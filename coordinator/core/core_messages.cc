@@ -72,6 +72,8 @@ reigen::Status CoordinatorCore::HandleAttached(int host, const control::Attached
   if (!all || hosts.size() == 1) return OkStatus();
   LinkTable table = DescribeLinks(hosts);
   Log(table.warning, std::move(table.text));
+  if (table.refusal.empty()) return OkStatus();
+  Decide({.code = kHostLost, .reason = std::move(table.refusal), .host = table.refused_host}, now);
   return OkStatus();
 }
 

@@ -221,6 +221,23 @@ TEST_F(CoordinatorCoreTest, TheLauncherHearsOfAnEpochBeforeTheWorkers) {
   EXPECT_GT(sent, told);
 }
 
+// --transport rdma: there is no TCP to fall back to.
+TEST_F(CoordinatorCoreTest, AJobOfHostsThatCannotTalkOverRdmaIsRefused) {
+  for (const int host : {0, 1}) {
+    WorkerMessage attached = AttachedMessage();
+    attached.mutable_attached()->clear_link_addresses();
+    attached.mutable_attached()->add_link_addresses(
+        host == 0 ? "rdma-kind:InfiniBand with PKey 0x8001" : "rdma-kind:InfiniBand with PKey 0xffff");
+    EXPECT_FALSE(end_.has_value());
+    Do(From(host, attached));
+  }
+  ASSERT_TRUE(end_.has_value());
+  EXPECT_EQ(TheVerdict().code(), kHostLost);
+  EXPECT_THAT(TheVerdict().reason(), HasSubstr("(a) and ranks 2,3 (b) cannot talk over it: a speaks "
+                                               "InfiniBand with PKey 0x8001, b InfiniBand with PKey "
+                                               "0xffff"));
+}
+
 TEST_F(CoordinatorCoreTest, WhatArrivesTogetherIsFused) {
   Begin();
   std::vector<Event> events;

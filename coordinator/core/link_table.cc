@@ -73,7 +73,12 @@ struct Groups {
     for (auto a = alike.begin(); a != alike.end(); ++a) {
       const std::vector<size_t>& group = a->second;
       const HostMember& first = hosts[group.front()];
-      Count(WayBetween(first, first), group.size() * (group.size() - 1) / 2);
+      const Way inside = WayBetween(first, first);
+      Count(inside, group.size() * (group.size() - 1) / 2);
+      // Limited members of a partition do not talk to their like.
+      if (inside != Way::kRdma && HasRdma(first) && group.size() > 1) {
+        differ.emplace_back(group[0], group[1]);
+      }
       for (auto b = std::next(a); b != alike.end(); ++b) {
         const HostMember& other = hosts[b->second.front()];
         const Way way = WayBetween(first, other);
@@ -89,7 +94,7 @@ struct Groups {
   }
 
   Without without;
-  std::vector<Pair> differ;  // one of each two groups that have RDMA and cannot talk
+  std::vector<Pair> differ;  // one of each two groups, or of one, that have RDMA and cannot talk
 };
 
 // At most kMaxLinkLines, in order; where there are more: each host without RDMA once, one
@@ -148,6 +153,15 @@ LinkTable DescribeLinks(const std::vector<HostMember>& hosts) {
                     return !host.attached.transport_reason().empty();
                   });
   table.text = Title(table.warning, groups.without);
+  const auto refused = std::find_if(groups.differ.begin(), groups.differ.end(), [&](const Pair& pair) {
+    return WayBetween(hosts[pair.first], hosts[pair.second]) == Way::kNone;
+  });
+  if (refused != groups.differ.end()) {
+    const auto [a, b] = std::minmax(refused->first, refused->second);
+    table.refused_host = static_cast<int>(b);
+    table.refusal = "RDMA was asked for, and " + End(hosts[a]) + " and " + End(hosts[b]) +
+                    " cannot talk over it: " + WhyNotRdma(RdmaOf(hosts[a]), RdmaOf(hosts[b]));
+  }
   Without rest = groups.without;
   const std::vector<Pair> shown = Shown(hosts, groups);
   for (const auto& [a, b] : shown) {

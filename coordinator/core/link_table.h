@@ -15,6 +15,10 @@ struct LinkTable {
   // A line for each pair of hosts, at most kMaxLinkLines: then those of hosts without RDMA
   // first, so that each of these (and why) is there.
   std::string text;
+  // The first two that want RDMA and nothing else and cannot talk over it, and why; else
+  // empty. A job of such hosts is refused.
+  std::string refusal;
+  int refused_host = -1;  // the later of them
 };
 
 // Of attached hosts, which say what they can and, if that is TCP alone against the

@@ -61,7 +61,29 @@ TEST(LinkTableTest, PortsOfDifferentKindsMakeALinkTcpOrNone) {
     EXPECT_NE(table.text.find("rank 0 (anna) - rank 2 (carl): rdma"), std::string::npos);
     EXPECT_EQ(table.text.find("go over TCP") != std::string::npos, tcp) << table.text;
     EXPECT_EQ(table.text.find("cannot be linked") != std::string::npos, !tcp) << table.text;
+    EXPECT_EQ(table.refused_host, tcp ? -1 : 1);
+    EXPECT_EQ(table.refusal.find("RDMA was asked for, and rank 0 (anna) and rank 1 (bert) cannot "
+                                 "talk over it: anna speaks InfiniBand, bert RoCE v2"),
+              tcp ? std::string::npos : 0)
+        << table.refusal;
   }
+}
+
+// Packets between them would be dropped, though their ports are all alike.
+TEST(LinkTableTest, LimitedMembersOfAPartitionAreNotLinkedOverRdma) {
+  std::vector<HostMember> hosts = {Host("anna", {0}, true), Host("bert", {1}, true)};
+  for (HostMember& host : hosts) {
+    host.attached.set_link_addresses(2, "rdma-kind:InfiniBand with PKey 0x0001");
+  }
+  const LinkTable table = DescribeLinks(hosts);
+  EXPECT_TRUE(table.warning);
+  EXPECT_EQ(table.refusal, "");
+  EXPECT_NE(table.text.find("rank 0 (anna) - rank 1 (bert): tcp; anna speaks InfiniBand with PKey "
+                            "0x0001, bert InfiniBand with PKey 0x0001 ("),
+            std::string::npos)
+      << table.text;
+  for (HostMember& host : hosts) host.attached.mutable_link_addresses()->DeleteSubrange(0, 1);
+  EXPECT_EQ(DescribeLinks(hosts).refused_host, 1);
 }
 
 TEST(LinkTableTest, ALongTableShowsThatPortsDiffer) {

@@ -2,16 +2,41 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
 
 namespace reigen {
 namespace {
 
 constexpr char kPrefix[] = "rdma-kind:";
+constexpr char kWithPkey[] = " with PKey 0x";
 
 std::string Joined(const std::vector<std::string>& kinds) {
   std::string text;
   for (const std::string& kind : kinds) text += (text.empty() ? "" : " and ") + kind;
   return text;
+}
+
+// Its network and PKey.
+std::pair<std::string, uint16_t> Parted(const std::string& kind) {
+  constexpr size_t kDigits = 4;
+  const size_t at = kind.rfind(kWithPkey);
+  if (at == std::string::npos) return {kind, kDefaultPkey};
+  const std::string digits = kind.substr(at + sizeof kWithPkey - 1);
+  if (digits.size() != kDigits ||
+      digits.find_first_not_of("0123456789abcdef") != std::string::npos) {
+    return {kind, kDefaultPkey};
+  }
+  return {kind.substr(0, at), static_cast<uint16_t>(std::strtoul(digits.c_str(), nullptr, 16))};
+}
+
+template <typename Fits>
+bool AnyTwo(const std::vector<std::string>& a, const std::vector<std::string>& b, Fits fits) {
+  return std::any_of(a.begin(), a.end(), [&](const std::string& one) {
+    return std::any_of(b.begin(), b.end(),
+                       [&](const std::string& other) { return fits(one, other); });
+  });
 }
 
 void SortOnce(std::vector<std::string>& kinds) {
@@ -21,9 +46,31 @@ void SortOnce(std::vector<std::string>& kinds) {
 
 }  // namespace
 
-const char kRdmaKindRemedy[] =
-    "--rdma-devices and --rdma-gid-index choose ports and addresses of one kind, --transport tcp "
-    "goes without";
+std::string RdmaKind(const std::string& network, uint16_t pkey) {
+  char digits[8];
+  std::snprintf(digits, sizeof digits, "%04x", pkey);
+  return network + kWithPkey + digits;
+}
+
+bool RdmaKindsTalk(const std::string& a, const std::string& b) {
+  const auto [network, pkey] = Parted(a);
+  const auto [other_network, other_pkey] = Parted(b);
+  return network == other_network && (pkey | kFullMember) == (other_pkey | kFullMember) &&
+         ((pkey | other_pkey) & kFullMember) != 0;
+}
+
+std::string RdmaKindRemedy(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+  const bool same_network = AnyTwo(a, b, [](const std::string& one, const std::string& other) {
+    return Parted(one).first == Parted(other).first;
+  });
+  if (same_network) {
+    return "ports talk inside one partition, of which one of them is a full member (0x8000 and "
+           "above): REIGEN_RDMA_PKEY on each host chooses it, the subnet manager gives it, "
+           "--transport tcp goes without";
+  }
+  return "--rdma-devices and --rdma-gid-index choose ports and addresses of one kind, --transport "
+         "tcp goes without";
+}
 
 std::vector<std::string> RdmaKindAddresses(const std::vector<std::string>& kinds) {
   std::vector<std::string> addresses;
@@ -45,12 +92,9 @@ std::string WhyNotRdma(const RdmaEnd& a, const RdmaEnd& b) {
   for (const RdmaEnd* end : {&a, &b}) {
     if (end->kinds.empty()) return end->name + " has no RDMA";
   }
-  const bool common = std::any_of(a.kinds.begin(), a.kinds.end(), [&](const std::string& kind) {
-    return std::find(b.kinds.begin(), b.kinds.end(), kind) != b.kinds.end();
-  });
-  if (common) return "";
+  if (AnyTwo(a.kinds, b.kinds, RdmaKindsTalk)) return "";
   return a.name + " speaks " + Joined(a.kinds) + ", " + b.name + " " + Joined(b.kinds) + " (" +
-         kRdmaKindRemedy + ")";
+         RdmaKindRemedy(a.kinds, b.kinds) + ")";
 }
 
 }  // namespace reigen

@@ -2,13 +2,23 @@
 #ifndef REIGEN_RUNTIME_BASE_RDMA_KIND_H_
 #define REIGEN_RUNTIME_BASE_RDMA_KIND_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 namespace reigen {
 
-// A port speaks with those of its kind only: "InfiniBand", "RoCE v2 over IPv4". Hosts that
-// have RDMA name the kinds of their ports among the addresses of their links, as
+// The kind of a port: its network, and its partition there if that says anything:
+// "RoCE v2 over IPv4", "InfiniBand with PKey 0xffff".
+inline constexpr uint16_t kDefaultPkey = 0xffff;  // the default partition's full member
+inline constexpr uint16_t kFullMember = 0x8000;   // the bit; the others are the partition
+std::string RdmaKind(const std::string& network, uint16_t pkey);
+
+// Of the same network (without a PKey it is the default one), in the same partition, and not
+// both limited members of it.
+bool RdmaKindsTalk(const std::string& a, const std::string& b);
+
+// Hosts that have RDMA name the kinds of their ports among the addresses of their links, as
 // "rdma-kind:RoCE v2 over IPv4".
 std::vector<std::string> RdmaKindAddresses(const std::vector<std::string>& kinds);
 
@@ -23,8 +33,8 @@ struct RdmaEnd {
 };
 std::string WhyNotRdma(const RdmaEnd& a, const RdmaEnd& b);
 
-// What to do about ports of different kinds.
-extern const char kRdmaKindRemedy[];
+// What to do about kinds of two ends that do not talk.
+std::string RdmaKindRemedy(const std::vector<std::string>& a, const std::vector<std::string>& b);
 
 }  // namespace reigen
 

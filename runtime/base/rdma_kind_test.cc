@@ -29,5 +29,38 @@ TEST(RdmaKindTest, OneCommonKindIsEnoughAndNoneIsSaidWithARemedy) {
             "--transport tcp goes without)");
 }
 
+TEST(RdmaKindTest, PortsTalkInsideOnePartitionIfOneIsAFullMember) {
+  const auto infiniband = [](uint16_t pkey) { return RdmaKind("InfiniBand", pkey); };
+  EXPECT_EQ(infiniband(0x8001), "InfiniBand with PKey 0x8001");
+  const struct {
+    std::string a;
+    std::string b;
+    bool talk;
+  } rows[] = {
+      {infiniband(0x8001), infiniband(0x8001), true},
+      {infiniband(0x8001), infiniband(0x0001), true},
+      {infiniband(0x0001), infiniband(0x0001), false},
+      {infiniband(0x8001), infiniband(0xffff), false},
+      {infiniband(0xffff), infiniband(0x7fff), true},
+      {infiniband(0x7fff), infiniband(0x7fff), false},
+      {"InfiniBand", infiniband(0x7fff), true},
+      {"RoCE v1", "RoCE v1", true},
+      {"RoCE v1", RdmaKind("RoCE v1", 0x8001), false},
+      {RdmaKind("RoCE v1", 0xffff), infiniband(0xffff), false},
+      {"InfiniBand with PKey 0x", "InfiniBand", false},
+      {"InfiniBand with PKey 0xfffff", "InfiniBand", false},
+      {"InfiniBand with PKey 0x-fff", "InfiniBand", false},
+  };
+  for (const auto& row : rows) {
+    EXPECT_EQ(RdmaKindsTalk(row.a, row.b), row.talk) << row.a << " - " << row.b;
+    EXPECT_EQ(RdmaKindsTalk(row.b, row.a), row.talk) << row.b << " - " << row.a;
+  }
+  EXPECT_EQ(WhyNotRdma({"anna", {infiniband(0x8001)}}, {"bert", {"RoCE v1", infiniband(0xffff)}}),
+            "anna speaks InfiniBand with PKey 0x8001, bert RoCE v1 and InfiniBand with PKey 0xffff "
+            "(ports talk inside one partition, of which one of them is a full member (0x8000 and "
+            "above): REIGEN_RDMA_PKEY on each host chooses it, the subnet manager gives it, "
+            "--transport tcp goes without)");
+}
+
 }  // namespace
 }  // namespace reigen

@@ -62,8 +62,11 @@ StatusOr<RailChoice> ChooseAgain(const Candidate& candidate, int port, const Wis
 // address of the job's network, the family of that network, the lowest index.
 StatusOr<GidEntry> ChooseGid(const PortInfo& port, const Wish& wish);
 
-// A full member before a limited one.
+// Its index. A full member before a limited one; without a wish, where the port is not in the
+// default partition, the first that it is in.
 StatusOr<uint16_t> ChoosePkey(const PortInfo& port, const std::optional<uint16_t>& wish);
+// What was chosen; the default one of a port that has none.
+uint16_t PkeyOf(const RailChoice& rail);
 
 // A path MTU that is one, and no more than the port's.
 StatusOr<uint32_t> ChooseMtu(const PortInfo& port, uint32_t wish_bytes);

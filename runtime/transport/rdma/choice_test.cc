@@ -127,6 +127,12 @@ TEST(ChoiceTest, APartitionIsFoundByItsLowBits) {
   const Status missing = ChoosePkey(port, 0x1234).status();
   EXPECT_NE(missing.ToString().find("0x1234"), std::string::npos) << missing.ToString();
   EXPECT_EQ(*ChoosePkey(PortInfo(), {}), 0);
+  RailChoice rail;
+  EXPECT_EQ(PkeyOf(rail), 0xffff) << "a port without any";
+  rail.port.pkeys = {0, 0x8005, 0x8006};
+  EXPECT_EQ(PkeyOf(rail), 0xffff);
+  rail.pkey_index = *ChoosePkey(rail.port, {});
+  EXPECT_EQ(PkeyOf(rail), 0x8005) << "not in the default partition";
 }
 
 // C45

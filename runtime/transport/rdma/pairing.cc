@@ -24,6 +24,12 @@ ByKind Sorted(const RailList& rails) {
   return by_kind;
 }
 
+// By network and partition: full and limited members together.
+ByKind SortedByPartition(RailList rails) {
+  for (RailAddress& rail : rails) rail.pkey |= kFullMember;
+  return Sorted(rails);
+}
+
 const RailAddress& At(const RailList& rails, int index) { return rails[static_cast<size_t>(index)]; }
 
 // "a0:1, a1:1 and a2:1"
@@ -60,51 +66,67 @@ std::vector<int> InUse(const RailList& rails, const std::vector<int>& indexes,
   return used;
 }
 
-// Of one kind: `few` are no more than `many`. First of each pair: of the few.
+bool CanTalk(const RailAddress& a, const RailAddress& b) {
+  return RdmaKindsTalk(KindOf(a), KindOf(b));
+}
+
+// Of one partition: `few` are no more than `many`. First of each pair: of the few.
 std::vector<std::pair<int, int>> Pair(const RailList& few_rails, const std::vector<int>& few,
                                       const RailList& many_rails, const std::vector<int>& many) {
   std::vector<std::optional<int>> partners(few.size());
   std::vector<int> free = many;
-  const auto take = [&](size_t i, std::vector<int>::iterator at) {
+  // The first that is free, with that name if there is one to look for.
+  const auto take = [&](size_t i, const std::optional<PortName>& name) {
+    const RailAddress& rail = At(few_rails, few[i]);
+    const auto at = std::find_if(free.begin(), free.end(), [&](int j) {
+      const RailAddress& other = At(many_rails, j);
+      return CanTalk(rail, other) && (!name || NameOf(other) == *name);
+    });
+    if (at == free.end()) return;
     partners[i] = *at;
     free.erase(at);
   };
   for (size_t i = 0; i < few.size() && few.size() < many.size(); ++i) {
-    const PortName name = NameOf(At(few_rails, few[i]));
-    const auto at = std::find_if(free.begin(), free.end(),
-                                 [&](int j) { return NameOf(At(many_rails, j)) == name; });
-    if (at != free.end()) take(i, at);
+    take(i, NameOf(At(few_rails, few[i])));
   }
   const bool by_name = free.size() < many.size();
   std::vector<std::pair<int, int>> pairs;
   for (size_t i = 0; i < few.size(); ++i) {
-    if (!partners[i]) take(i, free.begin());
-    pairs.emplace_back(few[i], *partners[i]);
+    if (!partners[i]) take(i, std::nullopt);
+    if (partners[i]) pairs.emplace_back(few[i], *partners[i]);
   }
-  for (size_t i = 0; i < free.size() && !by_name; ++i) {
-    pairs.emplace_back(few[i % few.size()], free[i]);
+  if (few.size() == many.size() || by_name) return pairs;
+  for (size_t i = 0; i < free.size() && !few.empty(); ++i) {
+    const int again = few[i % few.size()];
+    if (CanTalk(At(few_rails, again), At(many_rails, free[i]))) pairs.emplace_back(again, free[i]);
+  }
+  return pairs;
+}
+
+std::vector<RailPair> PairPartition(const RailList& a, const std::vector<int>& of_a,
+                                    const RailList& b, const std::vector<int>& of_b) {
+  std::vector<RailPair> pairs;
+  if (of_a.size() <= of_b.size()) {
+    for (const auto& [i, j] : Pair(a, of_a, b, of_b)) pairs.push_back({i, j});
+  } else {
+    for (const auto& [j, i] : Pair(b, of_b, a, of_a)) pairs.push_back({i, j});
   }
   return pairs;
 }
 
 // `a` and `b` in the order that both ends find.
 std::vector<RailPair> PairAll(const Offer& a, const Offer& b) {
-  const ByKind of_b = Sorted(b.rails);
+  const ByKind there = SortedByPartition(b.rails);
   std::vector<RailPair> pairs;
-  for (const auto& [kind, all_of_a] : Sorted(a.rails)) {
-    const auto at = of_b.find(kind);
-    if (at == of_b.end()) continue;
-    std::vector<int> from_a = InUse(a.rails, all_of_a, b.left_out);
-    std::vector<int> from_b = InUse(b.rails, at->second, a.left_out);
-    if (from_a.empty() || from_b.empty()) {
-      from_a = all_of_a;
-      from_b = at->second;
-    }
-    if (from_a.size() <= from_b.size()) {
-      for (const auto& [i, j] : Pair(a.rails, from_a, b.rails, from_b)) pairs.push_back({i, j});
-    } else {
-      for (const auto& [j, i] : Pair(b.rails, from_b, a.rails, from_a)) pairs.push_back({i, j});
-    }
+  for (const auto& [partition, of_a] : SortedByPartition(a.rails)) {
+    const auto at = there.find(partition);
+    if (at == there.end()) continue;
+    const std::vector<int>& of_b = at->second;
+    std::vector<RailPair> some =
+        PairPartition(a.rails, InUse(a.rails, of_a, b.left_out), b.rails,
+                      InUse(b.rails, of_b, a.left_out));
+    if (some.empty()) some = PairPartition(a.rails, of_a, b.rails, of_b);
+    pairs.insert(pairs.end(), some.begin(), some.end());
   }
   return pairs;
 }
@@ -115,6 +137,12 @@ bool ComesBefore(const Offer& a, const Offer& b) {
       [](const RailAddress& x, const RailAddress& y) {
         return std::tie(x.gid, x.device, x.port) < std::tie(y.gid, y.device, y.port);
       });
+}
+
+std::vector<std::string> Kinds(const RailList& rails) {
+  std::vector<std::string> kinds;
+  for (const RailAddress& rail : rails) kinds.push_back(KindOf(rail));
+  return kinds;
 }
 
 }  // namespace
@@ -129,8 +157,8 @@ StatusOr<std::vector<RailPair>> PairRails(const Offer& local, const Offer& remot
   }
   if (!pairs.empty()) return pairs;
   return FailedPrecondition("no two RDMA ports can talk: " + Named(local.rails, "here") + "; " +
-                            Named(remote.rails, "at the other end") + " (" + kRdmaKindRemedy +
-                            ")");
+                            Named(remote.rails, "at the other end") + " (" +
+                            RdmaKindRemedy(Kinds(local.rails), Kinds(remote.rails)) + ")");
 }
 
 }  // namespace reigen::transport::rdma

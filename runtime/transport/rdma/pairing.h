@@ -13,7 +13,8 @@ namespace reigen::transport::rdma {
 // The ways between two ends, of which both find the same in the same order. Each network of
 // an end may be one of its own for each port, so that the wrong pair costs the link:
 //   - a port is not used if the one of its name (device and number) is left out there;
-//   - of as many ports of a kind at both ends, the first here is joined with the first there
+//   - ports talk inside one partition, two limited members of it do not;
+//   - of as many ports of a partition at both ends, the first here is joined with the first there
 //     and so on;
 //   - else those of the end with fewer with those of the same name, the rest in order; what
 //     the other end has more is not used. Where no two have the same name, the fewer

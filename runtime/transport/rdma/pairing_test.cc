@@ -123,12 +123,51 @@ TEST(PairingTest, PortsThatCannotTalkAreNotPaired) {
   EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
   for (const char* part :
        {"no two RDMA ports can talk: here a0:1 speaks RoCE v2 over IPv4; at the other end b2:1 "
-        "speaks InfiniBand, b3:1, b3:2 and b4:1 speak RoCE v1 over IPv4 (",
+        "speaks InfiniBand with PKey 0xffff, b3:1, b3:2 and b4:1 speak RoCE v1 over IPv4 (",
         "--rdma-gid-index"}) {
     EXPECT_NE(status.ToString().find(part), std::string::npos) << status.ToString();
   }
   EXPECT_NE(PairRails(here, {}).status().ToString().find("at the other end there is none"),
             std::string::npos);
+}
+
+// Packets of another partition are dropped without a word.
+TEST(PairingTest, PortsOfDifferentPartitionsOrTwoLimitedMembersAreNotPaired) {
+  const auto with = [](Offer offer, const std::vector<uint16_t>& pkeys) {
+    for (size_t i = 0; i < pkeys.size(); ++i) offer.rails[i].pkey = pkeys[i];
+    return offer;
+  };
+  const Offer two = Ports("1", {0, 1}), other = Ports("2", {0, 1}), one = Ports("3", {0});
+  const struct {
+    const char* what;
+    Offer here;
+    Offer there;
+    std::vector<RailPair> pairs;
+  } rows[] = {
+      {"a full and a limited member", with(two, {0x8001, 1}), with(other, {1, 0x8001}),
+       {{0, 0}, {1, 1}}},
+      {"two limited ones are left", with(two, {0x8001, 1}), with(other, {0x8001, 1}), {{0, 0}}},
+      {"two limited ones first", with(two, {1, 0x8001}), with(other, {1, 0x8001}),
+       {{0, 1}, {1, 0}}},
+      {"the like is limited, too", with(two, {1, 0x8001}), with(one, {1}), {{1, 0}}},
+      {"partitions in another order", with(two, {0x8001, 0x8002}), with(other, {0x8002, 0x8001}),
+       {{0, 1}, {1, 0}}},
+      {"one in common", with(two, {0x8001, 0x8002}), with(other, {0x8002, 0x8003}), {{1, 0}}},
+  };
+  for (const auto& row : rows) ExpectPairs(row.here, row.there, row.pairs, row.what);
+
+  const auto refused = [&](uint16_t here, uint16_t there) {
+    return PairRails(with(one, {here}), with(Ports("4", {0}), {there})).status().ToString();
+  };
+  for (const auto& [here, there] : {std::pair{0x8001, 0xffff}, std::pair{0x0001, 0x0001}}) {
+    const std::string text = refused(static_cast<uint16_t>(here), static_cast<uint16_t>(there));
+    for (const std::string& part :
+         {"here m0:1 speaks " + RdmaKind("InfiniBand", static_cast<uint16_t>(here)),
+          "other end m0:1 speaks " + RdmaKind("InfiniBand", static_cast<uint16_t>(there)),
+          std::string("REIGEN_RDMA_PKEY")}) {
+      EXPECT_NE(text.find(part), std::string::npos) << text;
+    }
+  }
 }
 
 }  // namespace

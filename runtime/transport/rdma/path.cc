@@ -13,9 +13,11 @@ constexpr uint8_t kMaxExponent = 31;
 }  // namespace
 
 std::string KindOf(const RailAddress& rail) {
-  if (rail.layer == LinkLayer::kInfiniBand) return "InfiniBand";
-  return std::string(rail.gid_type == GidType::kRoceV2 ? "RoCE v2" : "RoCE v1") + " over " +
-         (IsIpv4(rail.gid) ? "IPv4" : "IPv6");
+  if (rail.layer == LinkLayer::kInfiniBand) return RdmaKind("InfiniBand", rail.pkey);
+  const std::string network = std::string(rail.gid_type == GidType::kRoceV2 ? "RoCE v2" : "RoCE v1") +
+                              " over " + (IsIpv4(rail.gid) ? "IPv4" : "IPv6");
+  // RoCE has no other partitions, as a rule.
+  return rail.pkey == kDefaultPkey ? network : RdmaKind(network, rail.pkey);
 }
 
 std::string EndName(const std::string& host, const RailAddress& rail) {

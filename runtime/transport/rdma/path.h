@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/base/clock.h"
+#include "runtime/base/rdma_kind.h"
 #include "runtime/transport/frame.h"
 #include "runtime/transport/rdma/verbs_types.h"
 
@@ -21,6 +22,7 @@ struct RailAddress {
   GidType gid_type = GidType::kRoceV2;
   Gid gid;
   uint16_t lid = 0;
+  uint16_t pkey = kDefaultPkey;
   uint32_t mtu_bytes = 0;
   uint32_t max_message_bytes = 0;
 
@@ -38,7 +40,7 @@ struct RailPair {
   bool operator==(const RailPair&) const = default;
 };
 
-// "InfiniBand", "RoCE v2 over IPv4". Ports talk to those of their own kind.
+// "InfiniBand with PKey 0xffff", "RoCE v2 over IPv4": whom it can talk to (rdma_kind.h).
 std::string KindOf(const RailAddress& rail);
 
 // Which of the ways a message takes, by bit: those whose two ports have the memory; of

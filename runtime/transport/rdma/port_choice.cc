@@ -4,13 +4,13 @@
 #include <cstdio>
 #include <tuple>
 
+#include "runtime/base/rdma_kind.h"
 #include "runtime/transport/rdma/choice.h"
 
 namespace reigen::transport::rdma {
 namespace {
 
-constexpr uint16_t kFullMember = 0x8000;
-constexpr uint16_t kDefaultPartition = 0x7fff;
+constexpr uint16_t kDefaultPartition = kDefaultPkey & ~kFullMember;
 // An address vector has 8 bits for it.
 constexpr int kMaxGidIndex = 255;
 constexpr uint32_t kMinMtuBytes = 256;
@@ -60,7 +60,11 @@ StatusOr<uint16_t> ChoosePkey(const PortInfo& port, const std::optional<uint16_t
     if (!found || ((pkey & kFullMember) != 0 && (port.pkeys[*found] & kFullMember) == 0)) found = i;
   }
   if (found) return static_cast<uint16_t>(*found);
-  if (!wish) return uint16_t{0};
+  if (!wish) {
+    const auto first = std::find_if(port.pkeys.begin(), port.pkeys.end(),
+                                    [](uint16_t pkey) { return pkey != 0; });
+    return static_cast<uint16_t>(first == port.pkeys.end() ? 0 : first - port.pkeys.begin());
+  }
   std::string there;
   for (const uint16_t pkey : port.pkeys) {
     if (pkey != 0) there += (there.empty() ? "" : ", ") + Hex(pkey);
@@ -68,6 +72,12 @@ StatusOr<uint16_t> ChoosePkey(const PortInfo& port, const std::optional<uint16_t
   return InvalidArgument("it is not in the partition with PKey " + Hex(*wish) +
                          ", which was asked for (it is in: " + (there.empty() ? "none" : there) +
                          "; REIGEN_RDMA_PKEY names another, the subnet manager adds the port)");
+}
+
+uint16_t PkeyOf(const RailChoice& rail) {
+  const std::vector<uint16_t>& pkeys = rail.port.pkeys;
+  if (rail.pkey_index >= pkeys.size() || pkeys[rail.pkey_index] == 0) return kDefaultPkey;
+  return pkeys[rail.pkey_index];
 }
 
 StatusOr<uint32_t> ChooseMtu(const PortInfo& port, uint32_t wish_bytes) {

@@ -16,6 +16,7 @@ RailAddress Rail::address() const {
   address.gid_type = choice_.gid.type;
   address.gid = choice_.gid.gid;
   address.lid = choice_.port.lid;
+  address.pkey = PkeyOf(choice_);
   address.mtu_bytes = choice_.mtu_bytes;
   address.max_message_bytes = choice_.port.max_message_bytes;
   return address;

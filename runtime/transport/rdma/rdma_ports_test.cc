@@ -116,5 +116,30 @@ TEST_F(RdmaPortsTest, APortThatIsDownAtOneEndLeavesTheOthersWithTheirLikes) {
   EXPECT_NE(log.find("mlx5_1:1 has no like there"), std::string::npos) << log;
 }
 
+TEST_F(RdmaPortsTest, EndsInDifferentPartitionsSayBothPkeys) {
+  AddInfiniBand(0, 0).info.ports[0].pkeys = {0x8001};
+  AddInfiniBand(1, 0).info.ports[0].pkeys = {0x7fff, 0x8002, 0xffff};
+  Create();
+  const std::vector<std::string> told = pair_.transport(0).addresses();
+  EXPECT_EQ(told.back(), "rdma-kind:InfiniBand with PKey 0x8001");
+  Connect();
+  ASSERT_TRUE(StepUntil([&] { return !links_[0]->error().ok() && !links_[1]->error().ok(); }));
+  const std::string text = links_[0]->error().ToString();
+  for (const char* part : {"no two RDMA ports can talk", "PKey 0x8001", "PKey 0xffff"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  }
+  for (int host : {0, 1}) links_[host].reset();
+  fabric_.device(1, Name(0)).info.ports[0].pkeys = {0xffff, 0x0001};
+  for (int host : {0, 1}) pair_.KillHost(host);
+  for (int host : {0, 1}) {
+    RdmaOptions options;
+    options.bind_addresses = {"127.0.0.1"};
+    options.wish.pkey = 0x8001;  // host 1 is a limited member
+    pair_.Create(host, options, fabric_.VerbsOf(host));
+  }
+  Connect();
+  ExpectExchange();
+}
+
 }  // namespace
 }  // namespace reigen::transport::rdma

@@ -86,6 +86,7 @@ Kind Write(const Offer& offer, Writer& out) {
     out.Number(static_cast<uint8_t>(rail.gid_type));
     out.Address(rail.gid);
     out.Number(rail.lid);
+    out.Number(rail.pkey);
     out.Number(rail.mtu_bytes);
     out.Number(rail.max_message_bytes);
   }
@@ -134,6 +135,7 @@ StatusOr<SetupMessage> ReadOffer(Reader& in) {
     rail.gid_type = static_cast<GidType>(in.Number<uint8_t>());
     rail.gid = in.Address();
     rail.lid = in.Number<uint16_t>();
+    rail.pkey = in.Number<uint16_t>();
     rail.mtu_bytes = in.Number<uint32_t>();
     rail.max_message_bytes = in.Number<uint32_t>();
     if (rail.layer > LinkLayer::kEthernet || rail.gid_type > GidType::kRoceV2) {

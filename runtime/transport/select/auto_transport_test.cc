@@ -120,7 +120,25 @@ TEST(AutoTransportTest, EndsWhosePortsCannotTalkTakeTcpAndSayWhy) {
   AutoFabric pair(true, true, /*infiniband1=*/true);
   const Status takes = pair.transport(0).TakesDeviceMemory(pair.peer(1));
   EXPECT_EQ(takes.code(), StatusCode::kUnimplemented);
-  EXPECT_NE(takes.ToString().find("anna speaks RoCE v2 over IPv4, bert InfiniBand"),
+  EXPECT_NE(takes.ToString().find("anna speaks RoCE v2 over IPv4, bert InfiniBand with PKey 0xffff"),
+            std::string::npos)
+      << takes.ToString();
+}
+
+// Their packets would be dropped without a word.
+TEST(AutoTransportTest, EndsInDifferentPartitionsTakeTcpAndSayBothPkeys) {
+  rdma::FakeFabric fabric;
+  std::unique_ptr<Transport> hosts[2];
+  for (int host : {0, 1}) {
+    auto& device = fabric.AddDevice(host, "fake" + std::to_string(host), "10.0.0.1");
+    device.info.ports[0].layer = rdma::LinkLayer::kInfiniBand;
+    device.info.ports[0].pkeys = {static_cast<uint16_t>(0x8001 + host)};
+    hosts[host] = std::move(Select(TransportMode::kAuto, host, fabric)).value();
+  }
+  const Status takes = hosts[0]->TakesDeviceMemory({1, "bert", hosts[1]->addresses()});
+  EXPECT_EQ(takes.code(), StatusCode::kUnimplemented);
+  EXPECT_NE(takes.ToString().find("anna speaks InfiniBand with PKey 0x8001, bert InfiniBand with "
+                                  "PKey 0x8002 (ports talk inside one partition"),
             std::string::npos)
       << takes.ToString();
 }

@@ -18,7 +18,8 @@ std::string Differing(const std::map<std::string, std::vector<std::string>>& hos
   return Join(parts, "; ");
 }
 
-// Hosts that have RDMA and cannot talk over it: a finding for each two groups of them.
+// Hosts that have RDMA and cannot talk over it: a finding for each two groups of them, and
+// for each that cannot inside.
 void AddKinds(const std::vector<Report>& reports, const Wishes& wishes,
               std::vector<Finding>* findings) {
   std::map<std::vector<std::string>, std::vector<std::string>> hosts_by_kinds;
@@ -29,14 +30,16 @@ void AddKinds(const std::vector<Report>& reports, const Wishes& wishes,
                                   ? "; a job that asks for RDMA cannot link them"
                                   : "; links between them use TCP";
   for (auto a = hosts_by_kinds.begin(); a != hosts_by_kinds.end(); ++a) {
-    for (auto b = std::next(a); b != hosts_by_kinds.end(); ++b) {
-      const RdmaEnd one{a->second.front(), a->first}, other{b->second.front(), b->first};
+    for (auto b = a; b != hosts_by_kinds.end(); ++b) {
+      // Limited members of a partition do not talk to their like.
+      if (a == b && a->second.size() < 2) continue;
+      const RdmaEnd one{a->second.front(), a->first}, other{b->second.back(), b->first};
       if (WhyNotRdma(one, other).empty()) continue;
+      std::string text = Join(a->first, " and ") + " on " + Join(a->second);
+      if (a != b) text += "; " + Join(b->first, " and ") + " on " + Join(b->second);
       findings->push_back({Level::kProblem, "hosts", "RDMA ports",
-                           Differing({{Join(a->first, " and "), a->second},
-                                      {Join(b->first, " and "), b->second}}) +
-                               ": they cannot talk to each other" + follows,
-                           kRdmaKindRemedy});
+                           text + ": they cannot talk to each other" + follows,
+                           RdmaKindRemedy(a->first, b->first)});
     }
   }
 }

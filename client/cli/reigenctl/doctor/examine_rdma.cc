@@ -78,6 +78,7 @@ std::vector<std::string> Kinds(const std::vector<JobRails>& all) {
       address.layer = rail.port.layer;
       address.gid_type = rail.gid.type;
       address.gid = rail.gid.gid;
+      address.pkey = rdma::PkeyOf(rail);
       kinds.insert(rdma::KindOf(address));
     }
   }

@@ -334,7 +334,8 @@ TEST(ExamineRdmaTest, KindsOfPortsAreThoseOfEachAddress) {
   EXPECT_THAT(Examine(facts, wishes).rdma_kinds, IsEmpty());
   facts.rdma.devices[0].info.ports[0].layer = transport::rdma::LinkLayer::kInfiniBand;
   facts.network.addresses.clear();
-  EXPECT_THAT(Examine(facts, PlainWishes()).rdma_kinds, ElementsAre("InfiniBand"));
+  EXPECT_THAT(Examine(facts, PlainWishes()).rdma_kinds,
+              ElementsAre("InfiniBand with PKey 0xffff"));
 }
 
 TEST(ExamineRdmaTest, ManyGidsAreShortened) {

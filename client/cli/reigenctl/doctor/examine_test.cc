@@ -179,6 +179,20 @@ TEST(CompareTest, HostsWhosePortsCannotTalkAreAProblemWithARemedy) {
   }
 }
 
+TEST(CompareTest, HostsOfDifferentPartitionsAreAProblemWithARemedy) {
+  const std::string full = "InfiniBand with PKey 0x8001", limited = "InfiniBand with PKey 0x0001";
+  const std::vector<Finding> findings =
+      Compare({WithKinds("anna", {full}), WithKinds("bert", {limited}),
+               WithKinds("carl", {limited}), WithKinds("dora", {"InfiniBand with PKey 0xffff"})},
+              PlainWishes());
+  ASSERT_EQ(findings.size(), 3u);
+  EXPECT_EQ(findings[0].text, limited + " on bert, carl: they cannot talk to each other; links "
+                                        "between them use TCP");
+  EXPECT_THAT(findings[1].text, HasSubstr(limited + " on bert, carl; InfiniBand with PKey 0xffff"));
+  EXPECT_THAT(findings[2].text, HasSubstr(full + " on anna; InfiniBand with PKey 0xffff on dora"));
+  for (const Finding& finding : findings) EXPECT_THAT(finding.remedy, HasSubstr("REIGEN_RDMA_PKEY"));
+}
+
 TEST(CompareTest, AHostThatJobsAreRefusedOnIsNotSaidToUseTcp) {
   Report anna = WithKinds("anna", {"InfiniBand"});
   Report bert = anna;
