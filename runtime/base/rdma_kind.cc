@@ -1,9 +1,10 @@
 #include "runtime/base/rdma_kind.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
 #include <cstdio>
-#include <cstdlib>
+#include <system_error>
 #include <utility>
 
 namespace reigen {
@@ -20,15 +21,14 @@ std::string Joined(const std::vector<std::string>& kinds) {
 
 // Its network and PKey.
 std::pair<std::string, uint16_t> Parted(const std::string& kind) {
-  constexpr size_t kDigits = 4;
   const size_t at = kind.rfind(kWithPkey);
   if (at == std::string::npos) return {kind, kDefaultPkey};
   const std::string digits = kind.substr(at + sizeof kWithPkey - 1);
-  if (digits.size() != kDigits ||
-      digits.find_first_not_of("0123456789abcdef") != std::string::npos) {
-    return {kind, kDefaultPkey};
-  }
-  return {kind.substr(0, at), static_cast<uint16_t>(std::strtoul(digits.c_str(), nullptr, 16))};
+  uint16_t pkey = 0;
+  const char* const end = digits.data() + digits.size();
+  const auto [parsed_to, error] = std::from_chars(digits.data(), end, pkey, 16);
+  if (error != std::errc() || parsed_to != end) return {kind, kDefaultPkey};
+  return {kind.substr(0, at), pkey};
 }
 
 template <typename Fits>

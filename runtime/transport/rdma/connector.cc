@@ -1,6 +1,7 @@
 #include "runtime/transport/rdma/connector.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,9 +50,11 @@ Status Connector::Open(UniqueFd socket) {
   side_ = std::make_unique<SideChannel>(std::move(socket));
   REIGEN_RETURN_IF_ERROR(Tune(side_->fd(), 2 * context_.options.retry_budget));
   REIGEN_RETURN_IF_ERROR(side_->Watch(context_.poller));
-  for (const auto& rail : context_.rails) {
-    REIGEN_RETURN_IF_ERROR(rail->Refresh(context_.options.wish));
-    offer_.rails.push_back(rail->address());
+  for (size_t i = 0; i < context_.rails.size(); ++i) {
+    Rail& rail = *context_.rails[i];
+    REIGEN_RETURN_IF_ERROR(rail.Refresh(context_.options.wish));
+    offer_.rails.push_back(rail.address());
+    offer_.rails.back().max_queues = context_.room.max_queues[i];
   }
   offer_.left_out = context_.left_out;
   if (offer_.left_out.size() > kMaxLeftOut) offer_.left_out.resize(kMaxLeftOut);

@@ -161,4 +161,31 @@ StatusOr<std::vector<RailPair>> PairRails(const Offer& local, const Offer& remot
                             RdmaKindRemedy(Kinds(local.rails), Kinds(remote.rails)) + ")");
 }
 
+std::vector<RailPair> PlaceQueues(const std::vector<RailPair>& ways, const Offer& local,
+                                  const Offer& remote) {
+  const auto counted = [](const Offer& offer) {
+    return std::max<size_t>(offer.channels, offer.rails.size());
+  };
+  const size_t wanted = std::max<size_t>(std::min(local.channels, remote.channels), ways.size());
+  const size_t most = std::min({wanted, counted(local), counted(remote)});
+  std::vector<int> here(local.rails.size()), there(remote.rails.size());  // queues by port
+  std::vector<RailPair> queues;
+  for (bool room = true; room && queues.size() < most;) {
+    room = false;
+    for (const RailPair& way : ways) {
+      int& of_local = here[static_cast<size_t>(way.local)];
+      int& of_remote = there[static_cast<size_t>(way.remote)];
+      if (queues.size() == most || of_local == At(local.rails, way.local).max_queues ||
+          of_remote == At(remote.rails, way.remote).max_queues) {
+        continue;
+      }
+      room = true;
+      ++of_local;
+      ++of_remote;
+      queues.push_back(way);
+    }
+  }
+  return queues;
+}
+
 }  // namespace reigen::transport::rdma

@@ -23,6 +23,12 @@ namespace reigen::transport::rdma {
 // Errors: FailedPrecondition: no two can talk; it says what each end has, and what to do.
 StatusOr<std::vector<RailPair>> PairRails(const Offer& local, const Offer& remote);
 
+// What the queues for data join, at least one pair: the ways in turn. As many queues as both
+// ends want, or as there are ways; no more than each port holds, nor than either end counts on
+// for a link (QueuesOfALink()). Ways that find no room are left.
+std::vector<RailPair> PlaceQueues(const std::vector<RailPair>& ways, const Offer& local,
+                                  const Offer& remote);
+
 }  // namespace reigen::transport::rdma
 
 #endif  // REIGEN_RUNTIME_TRANSPORT_RDMA_PAIRING_H_

@@ -170,5 +170,44 @@ TEST(PairingTest, PortsOfDifferentPartitionsOrTwoLimitedMembersAreNotPaired) {
   }
 }
 
+TEST(PairingTest, QueuesAreNoMoreThanPortsHoldAndEndsCountOn) {
+  const struct {
+    const char* what;
+    int channels[2];
+    std::vector<int> max_queues[2];  // by port, with names that differ
+    std::vector<RailPair> queues;
+  } rows[] = {
+      {"in turn", {5, 3}, {{15, 15}, {15, 15}}, {{0, 0}, {1, 1}, {0, 0}}},
+      {"each way has one", {1, 1}, {{15, 15}, {15, 15}}, {{0, 0}, {1, 1}}},
+      {"one port holds less", {6, 6}, {{1, 15}, {15, 15}},
+       {{0, 0}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {1, 1}}},
+      {"one of the other end", {6, 6}, {{15, 15}, {15, 2}},
+       {{0, 0}, {1, 1}, {0, 0}, {1, 1}, {0, 0}, {0, 0}}},
+      {"all are full", {6, 6}, {{2, 1}, {15, 15}}, {{0, 0}, {1, 1}, {0, 0}}},
+      {"several to one, which holds three", {3, 15}, {{3}, {15, 15, 15, 15}},
+       {{0, 0}, {0, 1}, {0, 2}}},
+      {"several to one, which counts on two", {2, 15}, {{15}, {15, 15, 15, 15}},
+       {{0, 0}, {0, 1}}},
+  };
+  for (const auto& row : rows) {
+    Offer ends[2];
+    for (const size_t end : {0, 1}) {
+      const size_t ports = row.max_queues[end].size();
+      for (size_t i = 0; i < ports; ++i) {
+        const std::string name = (end == 0 ? "a" : "b") + std::to_string(i);
+        ends[end].rails.push_back(Roce(name, "10.0." + std::to_string(i) + "." +
+                                                 std::to_string(end + 1)));
+        ends[end].rails[i].max_queues = static_cast<uint8_t>(row.max_queues[end][i]);
+      }
+      ends[end].channels = static_cast<uint16_t>(row.channels[end]);
+    }
+    const auto place = [&](const Offer& local, const Offer& remote) {
+      return PlaceQueues(*PairRails(local, remote), local, remote);
+    };
+    EXPECT_EQ(place(ends[0], ends[1]), row.queues) << row.what;
+    EXPECT_EQ(place(ends[1], ends[0]), Swapped(row.queues)) << row.what;
+  }
+}
+
 }  // namespace
 }  // namespace reigen::transport::rdma

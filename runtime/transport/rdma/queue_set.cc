@@ -27,10 +27,8 @@ StatusOr<std::unique_ptr<QueueSet>> QueueSet::Make(RdmaContext& context, const O
                                                    const Offer& remote) {
   std::unique_ptr<QueueSet> set(new QueueSet(context, local, remote));
   REIGEN_ASSIGN_OR_RETURN(const std::vector<RailPair> ways, PairRails(local, remote));
-  const size_t wanted = std::min(local.channels, remote.channels);
-  const size_t channels = std::max(wanted, ways.size());
-  set->pairs_.push_back(ways[0]);
-  for (size_t i = 0; i < channels; ++i) set->pairs_.push_back(ways[i % ways.size()]);
+  set->pairs_ = PlaceQueues(ways, local, remote);
+  set->pairs_.insert(set->pairs_.begin(), ways[0]);
   REIGEN_RETURN_IF_ERROR(set->MakeQueues());
   REIGEN_RETURN_IF_ERROR(set->MakeControl());
   return set;

@@ -8,12 +8,14 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/base/status.h"
 #include "runtime/transport/link.h"
 #include "runtime/transport/rdma/fake/fake_fabric.h"
 #include "runtime/transport/rdma/gid.h"
+#include "runtime/transport/rdma/rdma_limits.h"
 #include "runtime/transport/rdma/rdma_transport.h"
 #include "runtime/transport/rdma/testing/rdma_pair.h"
 
@@ -139,6 +141,40 @@ TEST_F(RdmaPortsTest, EndsInDifferentPartitionsSayBothPkeys) {
   }
   Connect();
   ExpectExchange();
+}
+
+// Each port has a completion queue of its own, which holds the queues that it has.
+TEST_F(RdmaPortsTest, APortHasNoMoreQueuesThanItsCompletionQueueHolds) {
+  constexpr uint32_t kThreeQueues = 2 * kControlQueue + 3 * (kDataSends + kDataReceives);
+  FakeDeviceState& one = fabric_.AddDevice(0, "one", "10.0.0.1");
+  one.info.max_cqes = kThreeQueues;
+  for (int i = 0; i < 8; ++i) fabric_.AddDevice(1, Name(i), "10.0." + std::to_string(i) + ".2");
+  Create(/*channels=*/15);
+  Connect();
+  ExpectExchange();
+  EXPECT_EQ(one.paths.size(), 1 + 3u);
+}
+
+// The other kind's room is of no use.
+TEST_F(RdmaPortsTest, RoomOfAPortThatHasNoLikeDoesNotCount) {
+  constexpr uint32_t kThreeQueues = 2 * kControlQueue + 3 * (kDataSends + kDataReceives);
+  AddInfiniBand(0, 0).info.max_cqes = kThreeQueues;
+  fabric_.AddDevice(0, "roce", "10.0.0.1").info.max_cqes = kThreeQueues;
+  for (int i = 0; i < 2; ++i) AddInfiniBand(1, i);
+  Create(/*channels=*/6);
+  Connect();
+  ExpectExchange();
+  EXPECT_EQ(fabric_.device(0, Name(0)).paths.size(), 1 + 3u);
+}
+
+// Locked memory was counted for so many before RDMA was offered.
+TEST_F(RdmaPortsTest, ALinkHasNoMoreQueuesThanEitherEndCountedOn) {
+  FakeDeviceState& one = fabric_.AddDevice(0, "one", "10.0.0.1");
+  for (int i = 0; i < 8; ++i) fabric_.AddDevice(1, Name(i), "10.0." + std::to_string(i) + ".2");
+  Create(/*channels=*/2);
+  Connect();
+  ExpectExchange();
+  EXPECT_EQ(one.paths.size(), 1 + 2u) << "QueuesOfALink() of the end with one port";
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ class RdmaTransport : public Transport {
   StatusOr<std::unique_ptr<Region>> RegisterDevice(const DeviceMemory& memory) override;
   Status TakesDeviceMemory(const Peer&) const override { return OkStatus(); }
   std::vector<std::string> devices() const override;
-  size_t QueuesOfALink() const;  // for data, to a peer with no more ports
+  size_t QueuesOfALink() const;  // for data, at most
   std::unique_ptr<Link> Connect(const Peer& peer) override;
   size_t EagerBytes() const override;
   int event_fd() const override;

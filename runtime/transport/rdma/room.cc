@@ -10,10 +10,10 @@ namespace reigen::transport::rdma {
 StatusOr<Room> MeasureRoom(const std::vector<DeviceInfo>& rails) {
   Room room;
   room.max_receives = kDataReceives;
-  uint32_t max_cqes = UINT32_MAX;
+  uint32_t least_cqes = UINT32_MAX;
   for (const DeviceInfo& info : rails) {
     room.max_receives = std::min(room.max_receives, info.max_qp_wrs);
-    max_cqes = std::min(max_cqes, info.max_cqes);
+    least_cqes = std::min(least_cqes, info.max_cqes);
     if (info.max_qp_wrs < kMinQueueWrs || info.max_cqes < 2 * kMinQueueWrs) {
       return FailedPrecondition(info.name + " takes " + std::to_string(info.max_qp_wrs) +
                                 " requests in a queue and " + std::to_string(info.max_cqes) +
@@ -23,11 +23,12 @@ StatusOr<Room> MeasureRoom(const std::vector<DeviceInfo>& rails) {
                                 "none)");
     }
   }
-  const uint32_t cqes = max_cqes - 2 * kControlQueue;
-  room.max_receives = std::min(room.max_receives, cqes - kDataSends);
-  const uint32_t per_rail = cqes / (kDataSends + room.max_receives);
-  room.max_channels =
-      static_cast<int>(std::min<size_t>(per_rail * rails.size(), kMaxChannels));
+  room.max_receives = std::min(room.max_receives, least_cqes - 2 * kControlQueue - kDataSends);
+  for (const DeviceInfo& info : rails) {
+    const uint32_t queues = (info.max_cqes - 2 * kControlQueue) / (kDataSends + room.max_receives);
+    room.max_queues.push_back(static_cast<uint8_t>(std::min<uint32_t>(queues, kMaxChannels)));
+    room.max_channels = std::min(room.max_channels + room.max_queues.back(), kMaxChannels);
+  }
   return room;
 }
 

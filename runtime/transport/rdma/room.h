@@ -13,15 +13,16 @@ namespace reigen::transport::rdma {
 
 struct Room {
   uint32_t max_receives = 0;  // that every device takes in one queue
-  int max_channels = 0;       // of a link; of what every device's completion queues hold
+  int max_channels = 0;       // of a link; of what all completion queues hold together
+  std::vector<uint8_t> max_queues = {};  // by rail: for data, of a link, that its one holds
 };
 
 // What every one of the devices can hold, up to what is wanted; `rails`: the device of each
 // rail. FailedPrecondition: one holds too little for any link.
 StatusOr<Room> MeasureRoom(const std::vector<DeviceInfo>& rails);
 
-// How many queue pairs for data a link to a peer with no more ports has; each rail has one at
-// least. `wanted`: by the job, or REIGEN_RDMA_QUEUES.
+// How many queue pairs for data a link has at most; there may be one for each rail. `wanted`:
+// by the job, or REIGEN_RDMA_QUEUES.
 size_t QueuesOfALink(int wanted, const Room& room, size_t rails);
 
 }  // namespace reigen::transport::rdma

@@ -27,6 +27,19 @@ TEST(RoomTest, TheLeastOfAllDevicesCounts) {
   EXPECT_EQ(fewer->max_receives, 2000u);
 }
 
+TEST(RoomTest, EachRailHasItsOwnRoomForQueues) {
+  const DeviceInfo large = Device("mlx5_0", 1 << 15, 1 << 22);
+  const uint32_t three = 2 * kControlQueue + 4 * (kDataSends + kDataReceives) - 1;
+  const auto room = MeasureRoom({Device("rxe0", 1 << 15, three), Device("rxe1", 1 << 15, three)});
+  ASSERT_TRUE(room.ok());
+  EXPECT_THAT(room->max_queues, testing::ElementsAre(3, 3));
+  EXPECT_EQ(room->max_channels, 6);
+  const auto mixed = MeasureRoom({large, Device("rxe0", 1 << 15, three)});
+  ASSERT_TRUE(mixed.ok());
+  EXPECT_THAT(mixed->max_queues, testing::ElementsAre(kMaxChannels, 3));
+  EXPECT_EQ(mixed->max_channels, kMaxChannels);
+}
+
 TEST(RoomTest, ADeviceThatHoldsTooLittleIsNamed) {
   const DeviceInfo large = Device("mlx5_0", 1 << 15, 1 << 22);
   for (const DeviceInfo& small : {Device("rxe0", 100, 1 << 22), Device("rxe0", 1 << 15, 100)}) {

@@ -89,6 +89,7 @@ Kind Write(const Offer& offer, Writer& out) {
     out.Number(rail.pkey);
     out.Number(rail.mtu_bytes);
     out.Number(rail.max_message_bytes);
+    out.Number(rail.max_queues);
   }
   out.Number<uint8_t>(static_cast<uint8_t>(offer.left_out.size()));
   for (const PortName& port : offer.left_out) {
@@ -138,9 +139,11 @@ StatusOr<SetupMessage> ReadOffer(Reader& in) {
     rail.pkey = in.Number<uint16_t>();
     rail.mtu_bytes = in.Number<uint32_t>();
     rail.max_message_bytes = in.Number<uint32_t>();
+    rail.max_queues = in.Number<uint8_t>();
     if (rail.layer > LinkLayer::kEthernet || rail.gid_type > GidType::kRoceV2) {
       return InvalidArgument("it offers a port of a kind that is not known here");
     }
+    if (rail.max_queues < 1) return InvalidArgument("it offers a port that holds no queue");
   }
   const size_t left_out = in.Number<uint8_t>();
   if (left_out > kMaxLeftOut) {

@@ -23,7 +23,7 @@
 
 namespace reigen::transport::rdma {
 
-inline constexpr uint32_t kSetupVersion = 5;
+inline constexpr uint32_t kSetupVersion = 6;
 
 struct Offer {
   uint16_t channels = 1;  // data queues wanted; the smaller of both counts

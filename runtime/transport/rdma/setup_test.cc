@@ -32,6 +32,7 @@ Offer FullOffer() {
     rail.pkey = static_cast<uint16_t>(0x7ff0 + i);
     rail.mtu_bytes = 4096;
     rail.max_message_bytes = 1u << 31;
+    rail.max_queues = static_cast<uint8_t>(255 - i);
     offer.rails.push_back(rail);
   }
   for (size_t i = 0; i < kMaxLeftOut; ++i) {
@@ -75,6 +76,12 @@ TEST(SetupTest, WhatIsCutOrTooLongIsRefused) {
   const std::string huge("\xff\xff\xff\x7f\x01", 5);
   EXPECT_FALSE(SetupBodyBytes(std::as_bytes(std::span(huge)).first<kSetupHeaderBytes>()).ok());
   EXPECT_FALSE(DecodeSetup(9, {}).ok());
+}
+
+TEST(SetupTest, APortThatHoldsNoQueueIsRefused) {
+  Offer offer = FullOffer();
+  offer.rails.back().max_queues = 0;
+  EXPECT_FALSE(Decoded(Encode(offer)).ok());
 }
 
 TEST(SetupTest, AnotherVersionIsNamed) {

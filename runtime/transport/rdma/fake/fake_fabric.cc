@@ -107,6 +107,9 @@ class FakeDevice final : public Device {
 
   StatusOr<std::unique_ptr<CompletionQueue>> CreateCompletionQueue(uint32_t entries) override {
     REIGEN_RETURN_IF_ERROR(std::exchange(state_.next_completion_queue_status, OkStatus()));
+    if (entries > state_.info.max_cqes) {
+      return ErrnoStatus(StatusCode::kInvalidArgument, "ibv_create_cq", EINVAL);
+    }
     return std::unique_ptr<CompletionQueue>(new FakeCompletionQueue(&fabric_, &state_, entries));
   }
 
