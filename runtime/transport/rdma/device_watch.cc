@@ -6,11 +6,21 @@ namespace reigen::transport::rdma {
 
 Status DeviceWatch::Start(Poller& poller) {
   REIGEN_ASSIGN_OR_RETURN(completion_watch_,
-                          poller.Add(device_->completion_fd(), EPOLLIN,
-                                     [this](uint32_t) { completions_ = true; }));
-  REIGEN_ASSIGN_OR_RETURN(async_watch_, poller.Add(device_->async_fd(), EPOLLIN,
-                                                   [this](uint32_t) { async_ = true; }));
+                          poller.Add(device_->completion_fd(), EPOLLIN, [this](uint32_t happened) {
+                            Look(happened, completions_);
+                          }));
+  REIGEN_ASSIGN_OR_RETURN(async_watch_,
+                          poller.Add(device_->async_fd(), EPOLLIN,
+                                     [this](uint32_t happened) { Look(happened, async_); }));
   return OkStatus();
+}
+
+void DeviceWatch::Look(uint32_t happened, bool& readable) {
+  readable = true;
+  if ((happened & (EPOLLERR | EPOLLHUP)) == 0) return;
+  broken_ = true;
+  completion_watch_.Reset();
+  async_watch_.Reset();
 }
 
 bool DeviceWatch::TakeCompletionEvents() {
@@ -21,10 +31,12 @@ bool DeviceWatch::TakeCompletionEvents() {
 
 std::vector<AsyncEvent> DeviceWatch::TakeAsyncEvents() {
   std::vector<AsyncEvent> events;
-  if (!std::exchange(async_, false)) return events;
+  const bool tell = broken_ && !std::exchange(told_, broken_);
+  if (!std::exchange(async_, false) && !tell) return events;
   while (std::optional<AsyncEvent> event = device_->NextAsyncEvent()) {
     events.push_back(std::move(*event));
   }
+  if (tell) events.push_back({.kind = AsyncKind::kDeviceFatal, .text = "the device has gone"});
   return events;
 }
 

@@ -2,6 +2,7 @@
 #ifndef REIGEN_RUNTIME_TRANSPORT_RDMA_DEVICE_WATCH_H_
 #define REIGEN_RUNTIME_TRANSPORT_RDMA_DEVICE_WATCH_H_
 
+#include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -14,6 +15,10 @@ namespace reigen::transport::rdma {
 
 // One for a device: its events are of all its ports, and its descriptors can be watched
 // once only.
+//
+// A device that is taken away (its driver unloaded, its card pulled) says so by descriptors
+// that are broken from then on, and say so at once each time they are looked at: they are
+// watched no longer, and those who use the device are told once.
 //
 // Threads: one owner.
 class DeviceWatch {
@@ -31,11 +36,15 @@ class DeviceWatch {
   std::vector<AsyncEvent> TakeAsyncEvents();
 
  private:
+  void Look(uint32_t happened, bool& readable);
+
   const std::shared_ptr<Device> device_;
   Poller::Watch completion_watch_;
   Poller::Watch async_watch_;
   bool completions_ = false;
   bool async_ = false;
+  bool broken_ = false;
+  bool told_ = false;  // that it is broken
 };
 
 }  // namespace reigen::transport::rdma

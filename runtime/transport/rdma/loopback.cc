@@ -196,10 +196,13 @@ bool Loopback::drained() const {
   });
 }
 
-bool Loopback::Has(uint32_t qp_number) const {
-  return std::any_of(ports_.begin(), ports_.end(), [&](const std::unique_ptr<Port>& port) {
-    return port != nullptr && port->queue.pair().number() == qp_number;
-  });
+std::optional<size_t> Loopback::Hit(const Device& device, const AsyncEvent& event) const {
+  for (size_t rail = 0; rail < ports_.size(); ++rail) {
+    const Port* const port = ports_[rail].get();
+    if (port == nullptr || &context_.rails[rail]->device() != &device) continue;
+    if (IsOf(event, port->queue.pair(), *port->completions)) return rail;
+  }
+  return std::nullopt;
 }
 
 std::string Loopback::path(size_t rail) const {

@@ -69,7 +69,8 @@ class Loopback {
   Status SetError();
   bool drained() const;
 
-  bool Has(uint32_t qp_number) const;
+  // The first rail whose queue a fatal event of the device is about, if one is.
+  std::optional<size_t> Hit(const Device& device, const AsyncEvent& event) const;
   std::string path(size_t rail) const;  // "anna (mlx5_0:1 10.0.0.1) to itself"
 
  private:

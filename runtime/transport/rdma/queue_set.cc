@@ -178,16 +178,13 @@ bool QueueSet::drained() const {
                      [](const WorkQueue& queue) { return queue.out() == 0; });
 }
 
-bool QueueSet::Has(uint32_t qp_number) const {
-  return std::any_of(queues_.begin(), queues_.end(), [&](const WorkQueue& queue) {
-    return queue.pair().number() == qp_number;
-  });
-}
-
-bool QueueSet::Uses(const Device& device) const {
-  return std::any_of(pairs_.begin(), pairs_.end(), [&](const RailPair& pair) {
-    return &context_.rails[static_cast<size_t>(pair.local)]->device() == &device;
-  });
+std::optional<uint8_t> QueueSet::Hit(const Device& device, const AsyncEvent& event) const {
+  for (size_t i = 0; i < queues_.size(); ++i) {
+    const auto rail = static_cast<size_t>(pairs_[i].local);
+    if (&context_.rails[rail]->device() != &device) continue;
+    if (IsOf(event, queues_[i].pair(), *completions_[rail])) return static_cast<uint8_t>(i);
+  }
+  return std::nullopt;
 }
 
 uint8_t QueueSet::data_rails() const {

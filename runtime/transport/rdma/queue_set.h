@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -50,8 +51,8 @@ class QueueSet {
   Status SetError();
   bool drained() const;
 
-  bool Has(uint32_t qp_number) const;
-  bool Uses(const Device& device) const;
+  // The first queue that a fatal event of the device is about, if any is.
+  std::optional<uint8_t> Hit(const Device& device, const AsyncEvent& event) const;
   size_t local_rail(uint8_t queue) const { return static_cast<size_t>(pairs_[queue].local); }
   uint8_t data_rails() const;  // of this host, that have a queue for data; by bit
   // "anna (rxe0 10.0.0.1) -> bert (rxe1 10.0.0.2)", of a queue.

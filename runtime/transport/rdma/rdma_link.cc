@@ -188,24 +188,6 @@ void RdmaLink::TellIfFar(const Registration& source, const Place& target) {
               "paired in order; --rdma-devices sets it)", queues_->path(1));
 }
 
-void RdmaLink::OnAsyncEvent(const Device& device, const AsyncEvent& event) {
-  if (state_ != State::kReady || !queues_->Uses(device)) return;
-  const std::string path = queues_->path(0) + " (rdma): ";
-  switch (event.kind) {
-    case AsyncKind::kDeviceFatal:
-    case AsyncKind::kCqError:
-      return Drain(Internal(path + event.text), /*closed_here=*/false);
-    case AsyncKind::kQpError:
-      if (!queues_->Has(event.qp_number) &&
-          (local_ == nullptr || !local_->Has(event.qp_number))) {
-        return;
-      }
-      return Drain(Internal(path + event.text), /*closed_here=*/false);
-    default:
-      return;  // the retry budget decides whether the path is lost
-  }
-}
-
 void RdmaLink::Drain(const Status& why, bool closed_here) {
   if (state_ == State::kEnded || (state_ == State::kDraining && !closed_here)) return;
   closed_here_ = closed_here;

@@ -1,6 +1,7 @@
 // The half of RdmaLink that deals with what has ended or come.
 #include <array>
 #include <cstring>
+#include <string>
 
 #include "runtime/transport/rdma/path.h"
 #include "runtime/transport/rdma/rdma_limits.h"
@@ -68,6 +69,18 @@ Status RdmaLink::Handle(const WorkId& id, const WorkCompletion& completion) {
       return OkStatus();
   }
   return Internal("a completion of an unknown kind");
+}
+
+// Events carry the numbers of queues, which only together with their device are those of one link.
+void RdmaLink::OnAsyncEvent(const Device& device, const AsyncEvent& event) {
+  if (state_ != State::kReady) return;
+  std::string path;
+  if (const auto queue = queues_->Hit(device, event)) {
+    path = queues_->path(*queue);
+  } else if (local_ != nullptr) {
+    if (const auto rail = local_->Hit(device, event)) path = local_->path(*rail);
+  }
+  if (!path.empty()) Drain(Internal(path + " (rdma): " + event.text), /*closed_here=*/false);
 }
 
 Status RdmaLink::OnControl(uint64_t slot, uint32_t bytes) {

@@ -75,7 +75,9 @@ TEST_F(RdmaLinkTest, FatalAsyncEventsEndTheLinkOthersDoNot) {
 
   for (const AsyncKind kind : {AsyncKind::kDeviceFatal, AsyncKind::kCqError}) {
     ASSERT_TRUE(links_[1]->PostRecv(In(1), MakeTag(1), 1).ok());
-    device("fake00").Raise({.kind = kind, .text = "local catastrophic error"});
+    device("fake00").Raise({.kind = kind,
+                            .text = "local catastrophic error",
+                            .cq_number = device("fake00").last_completion_queue});
     ASSERT_TRUE(StepUntil([&] { return ended_[1].contains(1); }));
     ExpectText(0, {"local catastrophic error", "anna", "bert"});
     EXPECT_EQ(links_[0]->error().code(), StatusCode::kInternal);
@@ -88,6 +90,28 @@ TEST_F(RdmaLinkTest, FatalAsyncEventsEndTheLinkOthersDoNot) {
   ExpectText(0, {"access error", "anna", "bert"});
   ExpectText(1, {"access error", "ended by the peer"});
   ExpectNewLinkWorks();
+}
+
+// Another link's queues may have the numbers that a link's have on another device.
+TEST_F(RdmaLinkTest, AFatalEventOfAQueueEndsTheLinkWhoseQueueItIs) {
+  for (const AsyncKind kind : {AsyncKind::kQpError, AsyncKind::kCqError}) {
+    Make(/*channels=*/4, /*devices=*/2);
+    Connect();
+    Exchange();
+    AsyncEvent event = {.kind = kind, .text = "access error"};
+    event.qp_number = device("fake11").paths.back().remote_qp;  // of fake01
+    event.cq_number = device("fake00").last_completion_queue + 1;
+    device("fake00").Raise(event);
+    Exchange();
+    for (int host : {0, 1}) EXPECT_TRUE(links_[host]->error().ok());
+
+    event.cq_number = device("fake01").last_completion_queue;
+    device("fake01").Raise(event);
+    ASSERT_TRUE(StepUntil([&] { return !links_[0]->error().ok() && !links_[1]->error().ok(); }));
+    ExpectText(0, {"access error", "anna (fake01:1 10.0.1.1) -> bert (fake11:1 10.0.1.2)"});
+    ExpectNewLinkWorks();
+    TearDown();
+  }
 }
 
 // R7: the receiver has its buffer back, so nothing may be written into it any more,

@@ -21,6 +21,19 @@ StatusOr<std::unique_ptr<QueuePair>> MakeQueuePair(Rail& rail, CompletionQueue* 
                               LockedBytesOfRings(limits.send_wrs, limits.receive_wrs));
 }
 
+bool IsOf(const AsyncEvent& event, const QueuePair& pair, const CompletionQueue& completions) {
+  switch (event.kind) {
+    case AsyncKind::kDeviceFatal:
+      return true;
+    case AsyncKind::kCqError:
+      return event.cq_number == completions.number();
+    case AsyncKind::kQpError:
+      return event.qp_number == pair.number();
+    default:
+      return false;  // of a port: the retry budget decides whether the path is lost
+  }
+}
+
 StatusOr<std::unique_ptr<MemoryRegion>> RegisterOwn(Rail& rail, std::span<std::byte> memory) {
   auto region = rail.device().Register(memory, Access::kLocal);
   if (region.ok()) return region;

@@ -20,6 +20,9 @@ StatusOr<std::unique_ptr<CompletionQueue>> MakeCompletionQueue(Rail& rail, uint3
 StatusOr<std::unique_ptr<QueuePair>> MakeQueuePair(Rail& rail, CompletionQueue* queue,
                                                    const QpLimits& limits);
 
+// Whether a fatal event of the device on which they were made is theirs.
+bool IsOf(const AsyncEvent& event, const QueuePair& pair, const CompletionQueue& completions);
+
 // Not relaxed: what is read there must be whole when its completion is seen.
 StatusOr<std::unique_ptr<MemoryRegion>> RegisterOwn(Rail& rail, std::span<std::byte> memory);
 

@@ -32,6 +32,7 @@ class MemoryRegion {
 class CompletionQueue {
  public:
   virtual ~CompletionQueue() = default;
+  virtual uint32_t number() const = 0;  // of its device's, as in events
   // How many of `out` were filled. Never blocks. An error ends the queue.
   virtual StatusOr<size_t> Poll(std::span<WorkCompletion> out) = 0;
   // The next completion makes the device's completion_fd() readable. What came
@@ -51,7 +52,7 @@ struct Posted {
 class QueuePair {
  public:
   virtual ~QueuePair() = default;  // nothing of it moves bytes afterwards
-  virtual uint32_t number() const = 0;
+  virtual uint32_t number() const = 0;  // of its device's: others use the same numbers
   virtual uint32_t inline_bytes() const = 0;
   virtual Posted PostSend(std::span<const SendWork> work) = 0;
   virtual Posted PostReceive(std::span<const ReceiveWork> work) = 0;

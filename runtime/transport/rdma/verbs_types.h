@@ -157,6 +157,7 @@ struct AsyncEvent {
   AsyncKind kind = AsyncKind::kOther;
   std::string text;        // the library's words
   uint32_t qp_number = 0;  // of kQpError
+  uint32_t cq_number = 0;  // of kCqError
   uint8_t port = 0;        // of port and address events
 };
 

@@ -56,6 +56,7 @@ struct FakeDeviceState {
   size_t registrations = 0;
   size_t queue_pairs = 0;
   size_t completion_queues = 0;
+  uint32_t last_completion_queue = 0;  // number of the newest
   bool open = false;
   std::vector<PathAttributes> paths;  // of every Connect
   std::vector<uint16_t> pkey_indexes;  // of every CreateQueuePair

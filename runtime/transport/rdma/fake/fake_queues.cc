@@ -23,7 +23,10 @@ bool Expired(std::optional<size_t>& countdown) {
 
 FakeCompletionQueue::FakeCompletionQueue(FakeFabric* fabric, FakeDeviceState* device,
                                          size_t entries)
-    : fabric_(*fabric), device_(*device), entries_(entries) {
+    : fabric_(*fabric),
+      device_(*device),
+      entries_(entries),
+      number_(++device->last_completion_queue) {
   ++device_.completion_queues;
 }
 

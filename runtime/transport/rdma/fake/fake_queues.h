@@ -12,6 +12,7 @@ class FakeCompletionQueue final : public CompletionQueue {
  public:
   FakeCompletionQueue(FakeFabric* fabric, FakeDeviceState* device, size_t entries);
   ~FakeCompletionQueue() override;
+  uint32_t number() const override { return number_; }
   StatusOr<size_t> Poll(std::span<WorkCompletion> out) override;
   Status Arm() override;
   // `before`: what is there once this is polled.
@@ -27,6 +28,7 @@ class FakeCompletionQueue final : public CompletionQueue {
   FakeFabric& fabric_;
   FakeDeviceState& device_;
   const size_t entries_;
+  const uint32_t number_;
   std::deque<Entry> completions_;
   bool armed_ = false;
 };

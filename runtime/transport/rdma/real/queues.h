@@ -25,6 +25,7 @@ class RealCompletionQueue final : public CompletionQueue {
  public:
   explicit RealCompletionQueue(ibv_cq* cq) : cq_(cq) {}
   ~RealCompletionQueue() override;
+  uint32_t number() const override { return cq_->handle; }
   StatusOr<size_t> Poll(std::span<WorkCompletion> out) override;
   Status Arm() override;
   ibv_cq* get() { return cq_; }

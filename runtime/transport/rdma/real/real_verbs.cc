@@ -101,6 +101,8 @@ class RealDevice final : public Device {
     event.text = ibv_event_type_str(from.event_type);
     if (event.kind == AsyncKind::kQpError) {
       event.qp_number = from.element.qp->qp_num;
+    } else if (event.kind == AsyncKind::kCqError) {
+      event.cq_number = from.element.cq->handle;
     } else if (event.kind == AsyncKind::kPortError || event.kind == AsyncKind::kPortActive ||
                event.kind == AsyncKind::kAddressChange) {
       event.port = static_cast<uint8_t>(from.element.port_num);
