@@ -392,6 +392,41 @@ TEST_F(RdmaDeviceTest, WhereNoQueueJoinsTheNearDevicesBytesGoByThoseOfOneEnd) {
   EXPECT_TRUE(Same(Seen(0), Seen(1)));
 }
 
+// People can mend it, so each link says it, once; where near ports are joined there is nothing
+// to say, nor for memory of hosts, to which all are near.
+TEST_F(RdmaDeviceTest, OnlyWhereNoQueueJoinsTheNearDevicesThereIsAWarning) {
+  for (const char* near_there : {"fake11", "fake10"}) {
+    const bool far = near_there == std::string("fake11");
+    MakeWithGpus(/*channels=*/2, /*devices=*/2);
+    RegisterGpu(0, true, {"fake00"});
+    RegisterGpu(1, true, {near_there});
+    Connect();
+    Exchange();
+    testing::internal::CaptureStdout();  // where the log goes in a test
+    Send(1, In(0), Gpu(1));
+    Send(2, Gpu(0), In(1));
+    ASSERT_TRUE(BothEnded(1) && BothEnded(2));
+    const std::string before = testing::internal::GetCapturedStdout();
+    testing::internal::CaptureStdout();
+    Send(3, Gpu(0).first(kBytes / 2), Gpu(1).first(kBytes / 2));
+    Send(4, Gpu(0).last(kBytes / 2), Gpu(1).last(kBytes / 2));
+    ASSERT_TRUE(BothEnded(3) && BothEnded(4));
+    const std::string log = testing::internal::GetCapturedStdout();
+    const std::string words = "no queue joins a port near to the GPU here";
+    EXPECT_EQ(before.find(words), std::string::npos) << before;
+    const size_t at = log.find(words);
+    EXPECT_EQ(at != std::string::npos, far) << log;
+    if (far) {
+      EXPECT_EQ(log.find(words, at + 1), std::string::npos) << log;
+      for (const char* part : {"[warning]", "anna (fake00:1", "bert (fake10:1", "--rdma-devices"}) {
+        EXPECT_NE(log.find(part), std::string::npos) << part << " in: " << log;
+      }
+    }
+    TearDown();
+    for (auto& ended : ended_) ended.clear();
+  }
+}
+
 // A host decides alone whether its GPUs are reached directly: what its devices refuse is
 // host memory for the peer, by whichever ports the peer prefers.
 TEST_F(RdmaDeviceTest, ARefusalOnOneHostOrBothCostsNoLink) {

@@ -189,6 +189,9 @@ class RealVerbs final : public Verbs {
 }  // namespace
 
 StatusOr<std::unique_ptr<Verbs>> MakeRealVerbs() {
+  // Without it, memory that is registered when this process forks could be another process's
+  // afterwards: the next write here would go to a copy, and devices still to the page itself.
+  // (Not where kernels copy such pages when they fork; the library knows.)
   if (const int error = ibv_fork_init(); error != 0) {
     return ErrnoStatus(StatusCode::kFailedPrecondition, "ibv_fork_init", error);
   }
