@@ -9,9 +9,13 @@ BERT = 1001  # its user
 
 # The launcher's verdict.
 WORKER_LOST = r"reigenrun: host 1 \(bert\): worker lost: "
-END = r"(anna|bert) \(rxe\d:1 10\.77\.0\.\d\)"
-PATH_LOST = (r"reigenrun: host \d \(\w+\) lost its link to host \d \(\w+\): " +
-             END + " -> " + END + r" \(rdma\): ")
+
+
+def path_lost(speaker, bert):
+    """What it, or each rank, says of a path between anna's device and one of bert's."""
+    end = r"(anna \(rxe0:1 10\.77\.0\.1\)|bert \(rxe%d:1 10\.77\.0\.%d\))" % (bert, bert + 1)
+    return (speaker + r": .*?host \d \(\w+\) lost its link to host \d \(\w+\): " + end + " -> " +
+            end + r" \(rdma\): ")
 
 
 class Faults(jobs.Case):
@@ -41,13 +45,13 @@ class Faults(jobs.Case):
     @staticmethod
     def mend():
         jobs.run(["tc", "qdisc", "del", "dev", "rn1", "root"])
-        jobs.check("ip link set rn1 up")
+        jobs.check("ip link set rn2 up")
         # What ../guest set and the kernel forgot when the link went down.
-        jobs.check("ip route replace 10.77.0.0/24 dev rn1 src 10.77.0.2 table 1001")
-        jobs.check("ip route replace local 10.77.0.2 dev rn1 table 1001")
-        for other in (0, 2):
+        jobs.check("ip route replace 10.77.0.0/24 dev rn2 src 10.77.0.3 table 1002")
+        jobs.check("ip route replace local 10.77.0.3 dev rn2 table 1002")
+        for other in (0, 1):
             with open("/sys/class/net/rn%d/address" % other) as stream:
-                jobs.check("ip neigh replace 10.77.0.%d lladdr %s dev rn1 nud permanent" % (
+                jobs.check("ip neigh replace 10.77.0.%d lladdr %s dev rn2 nud permanent" % (
                     other + 1, stream.read().strip()))
 
     def lose_rdma(self):
@@ -63,9 +67,10 @@ class Faults(jobs.Case):
         shown = jobs.check("tc -s qdisc show dev rn1")
         return int(re.search(r"qdisc netem 40:.*?dropped (\d+)", shown, re.DOTALL).group(1))
 
-    def start(self):
+    def start(self, environment=None):
         """A job in the middle of all-reduces of 16 MiB."""
-        return jobs.Job(jobs.perf(("16MiB", "16MiB"), 1000), timeout_scale=self.scale)
+        return jobs.Job(jobs.perf(("16MiB", "16MiB"), 1000), timeout_scale=self.scale,
+                        environment=environment)
 
     def expect_end(self, job, fault, verdict):
         """After the fault: the verdict, then the end, each within its limit."""
@@ -85,6 +90,14 @@ class Faults(jobs.Case):
         self.assertLess(end, (jobs.END_SECONDS + jobs.SLACK_SECONDS) * self.scale)
         print("verdict after %.1f s, end %.1f s later: %s" % (told, end, self.last_words(output)),
               flush=True)
+        return output
+
+    def expect_both_ranks_said_it(self, output, bert):
+        """Which ends, devices and ports lost each other: raised by the operation that waited."""
+        found = re.findall(path_lost("reigen-perf", bert), output)
+        self.assertEqual(2, len(found), output)
+        for ends in found:
+            self.assertNotEqual(ends[0], ends[1])
 
     @staticmethod
     def time_of_verdict(output):
@@ -117,9 +130,11 @@ class Faults(jobs.Case):
         self.expect_next_job_works()
 
     def test_c46_a_link_that_goes_down(self):
-        with self.start() as job:
-            self.expect_end(job, lambda: jobs.check("ip link set rn1 down"),
-                            WORKER_LOST + "|" + PATH_LOST)
+        """That of the RDMA device alone: the coordinator still hears of bert."""
+        with self.start({"REIGEN_TEST_RDMA_DEVICES_OF_BERT": "rxe2"}) as job:
+            output = self.expect_end(job, lambda: jobs.check("ip link set rn2 down"),
+                                     path_lost("reigenrun", 2))
+            self.expect_both_ranks_said_it(output, 2)
         self.mend()
         self.expect_next_job_works()
 
@@ -129,7 +144,9 @@ class Faults(jobs.Case):
             def fault():
                 self.lose_rdma()
                 back.start()
-            self.expect_end(job, fault, PATH_LOST + ".*(RETRY_EXC_ERR|has gone)")
+            output = self.expect_end(job, fault, path_lost("reigenrun", 1) +
+                                     ".*(RETRY_EXC_ERR|has gone)")
+            self.expect_both_ranks_said_it(output, 1)
         back.join()
         self.expect_next_job_works()
 
