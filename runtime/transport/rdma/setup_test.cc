@@ -93,8 +93,9 @@ TEST(SetupTest, AnotherVersionIsNamed) {
 
 TEST(SetupTest, NoiseIsRefusedWithoutHarm) {
   std::mt19937 random(1);
+  const std::string whole = Encode(FullOffer()).substr(kSetupHeaderBytes);
   for (int round = 0; round < 20000; ++round) {
-    std::string bytes = Encode(FullOffer()).substr(kSetupHeaderBytes);
+    std::string bytes = whole;
     bytes.resize(random() % (bytes.size() + 1));
     for (int flips = 0; flips < 3 && !bytes.empty(); ++flips) {
       bytes[random() % bytes.size()] = static_cast<char>(random());
