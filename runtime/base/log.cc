@@ -56,8 +56,10 @@ bool LogEnabled(LogLevel level) {
 }
 
 void WriteLog(LogLevel level, fmt::string_view format, fmt::format_args args) {
+  spdlog::logger* const logger = spdlog::default_logger_raw();
+  if (logger == nullptr) return;
   const std::string text = fmt::vformat(format, args);
-  spdlog::default_logger_raw()->log(SpdlogLevel(level), spdlog::string_view_t(text));
+  logger->log(SpdlogLevel(level), spdlog::string_view_t(text));
 }
 
 }  // namespace reigen

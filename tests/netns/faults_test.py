@@ -25,10 +25,11 @@ class FaultCase(NetworkCase):
             running.wait_for_output(up, up_lines)
             disturb(network, running)
             begin = time.monotonic()
-            code, output = running.wait(job.DEAD_SECONDS + job.END_SECONDS + 5)
+            code, output = running.wait(job.DEAD_SECONDS + job.END_SECONDS +
+                                        SLACK_SECONDS)
             seconds = time.monotonic() - begin
             running.check_nothing_left(self)
-            self.assertLess(seconds, job.DEAD_SECONDS + job.END_SECONDS)
+            self.assertLess(seconds, job.DEAD_SECONDS + job.END_SECONDS + SLACK_SECONDS)
             return code, output
 
     def kill_daemon(self, program, word="", number=signal.SIGKILL, index=-1):

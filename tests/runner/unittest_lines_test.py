@@ -12,19 +12,22 @@ DEAD = "import os\nos.kill(os.getpid(), 9)\n"
 
 
 class UnittestLinesTest(unittest.TestCase):
-    def check(self, modules, words, status, *lines):
-        """Case by case and two modules at once."""
+    def run_in(self, modules, options, words=()):
         with tempfile.TemporaryDirectory() as folder:
             for name, text in modules.items():
                 with open(os.path.join(folder, name), "w") as module:
                     module.write(text)
-            for options in ([], ["--at-once", "2"]):
-                done = subprocess.run([sys.executable, PROGRAM] + options + [folder] + words,
-                                      capture_output=True, text=True, timeout=60)
-                self.assertEqual(status, done.returncode % 256, done.stdout + done.stderr)
-                for line in lines:
-                    self.assertIn(line, done.stdout)
-                self.assertEqual(len(lines), done.stdout.count(" s)"), done.stdout)
+            return subprocess.run([sys.executable, PROGRAM] + options + [folder] + list(words),
+                                  capture_output=True, text=True, timeout=60)
+
+    def check(self, modules, words, status, *lines):
+        """Case by case and two modules at once."""
+        for options in ([], ["--at-once", "2"]):
+            done = self.run_in(modules, options, words)
+            self.assertEqual(status, done.returncode, done.stdout + done.stderr)
+            for line in lines:
+                self.assertIn(line, done.stdout)
+            self.assertEqual(len(lines), done.stdout.count(" s)"), done.stdout)
 
     def test_each_case_has_a_line(self):
         self.check({"a_test.py": GOOD, "b_test.py": GOOD}, [], 0,
@@ -44,7 +47,11 @@ class UnittestLinesTest(unittest.TestCase):
         self.check({}, [], 5)
 
     def test_a_module_that_dies_fails(self):
-        self.check({"a_test.py": DEAD}, [], 256 - 9)
+        for others in ({}, {"b_test.py": BAD}):
+            with self.subTest(others=len(others)):
+                done = self.run_in(dict(others, **{"a_test.py": DEAD}), ["--at-once", "2"])
+                self.assertNotEqual(0, done.returncode)
+                self.assertIn("FAIL a_test.py (0 s): the module ended with -9", done.stdout)
 
 
 if __name__ == "__main__":
