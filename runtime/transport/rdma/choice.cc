@@ -165,9 +165,10 @@ bool IsWished(const Wish& wish, const std::string& device, int port) {
   });
 }
 
-std::vector<PortName> LeftOut(const std::vector<Candidate>& candidates, const Wish& wish,
-                              const std::vector<RailChoice>& rails) {
-  std::vector<PortName> left_out;
+// Ports that are not among the rails: those that could be, and those that cannot.
+void SetLeftOut(const std::vector<Candidate>& candidates, const Wish& wish,
+                const std::vector<RailChoice>& usable, Choice& choice) {
+  const std::vector<RailChoice>& rails = choice.rails;
   for (const Candidate& candidate : candidates) {
     for (const PortInfo& port : candidate.info.ports) {
       const bool alike = std::any_of(rails.begin(), rails.end(), [&](const RailChoice& rail) {
@@ -175,10 +176,22 @@ std::vector<PortName> LeftOut(const std::vector<Candidate>& candidates, const Wi
       });
       const bool taken = Has(rails, candidate.name, port.number);
       if (!alike || taken || !IsWished(wish, candidate.name, port.number)) continue;
-      left_out.push_back({candidate.name, port.number});
+      (Has(usable, candidate.name, port.number) ? choice.spare : choice.left_out)
+          .push_back({candidate.name, port.number});
     }
   }
-  return left_out;
+}
+
+// The library's order is that in which the kernel found the devices, on each host.
+void SortByName(std::vector<RailChoice>& rails) {
+  const auto key = [](const RailChoice& rail) {
+    const size_t end = rail.device.find_last_not_of("0123456789") + 1;
+    const std::string digits = rail.device.substr(end);
+    return std::make_tuple(rail.device.substr(0, end), digits.size(), digits, rail.port.number);
+  };
+  std::stable_sort(rails.begin(), rails.end(), [&](const RailChoice& a, const RailChoice& b) {
+    return key(a) < key(b);
+  });
 }
 
 }  // namespace
@@ -190,8 +203,10 @@ StatusOr<Choice> ChooseRails(const std::vector<Candidate>& candidates, const Wis
         "container, /dev/infiniband must be given to it");
   }
   Choice choice;
+  std::vector<RailChoice> usable;
   if (!wish.devices.empty()) {
     REIGEN_ASSIGN_OR_RETURN(choice, ChooseWished(candidates, wish));
+    usable = choice.rails;
   } else {
     WhyNot why_not;
     for (const Candidate& candidate : candidates) {
@@ -203,6 +218,8 @@ StatusOr<Choice> ChooseRails(const std::vector<Candidate>& candidates, const Wis
           why_not.wish ? StatusCode::kInvalidArgument : StatusCode::kFailedPrecondition;
       return MakeStatus(code, "no RDMA device can be used: " + why_not.text);
     }
+    SortByName(choice.rails);
+    usable = choice.rails;
     const std::vector<Gid> here = GidsOfAddresses(wish.networks);
     if (Narrow(choice.rails, [&](const RailChoice& r) { return IsAmong(here, r.gid.gid); })) {
       choice.reason = kOfNetwork;
@@ -217,7 +234,7 @@ StatusOr<Choice> ChooseRails(const std::vector<Candidate>& candidates, const Wis
     }
   }
   if (choice.rails.size() > kMaxRails) choice.rails.resize(kMaxRails);
-  if (choice.reason != kOfNetwork) choice.left_out = LeftOut(candidates, wish, choice.rails);
+  if (choice.reason != kOfNetwork) SetLeftOut(candidates, wish, usable, choice);
   REIGEN_RETURN_IF_ERROR(SetMtus(wish, choice.rails));
   return choice;
 }

@@ -40,9 +40,11 @@ struct RailChoice {
 struct Choice {
   std::vector<RailChoice> rails;  // at most kMaxRails
   std::string reason;             // why these; for the log
-  // Ports that would be rails, too, by what was asked for and their layer: they are down, say,
-  // or slower than the others. None where rails are those of the job's network.
+  // Ports that would be rails, too, by what was asked for and their layer, but cannot: they are
+  // down, say. None where rails are those of the job's network.
   std::vector<PortName> left_out;
+  // Those that could, but others are faster, or they are too many.
+  std::vector<PortName> spare;
 };
 
 // Without wishes: the ports that have one of the addresses of the job's network;

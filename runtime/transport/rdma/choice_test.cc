@@ -233,7 +233,8 @@ TEST(ChoiceTest, PortsThatWouldBeTakenTooAreNamed) {
                                       Device("r0", {RocePort({})}), Device("m2", {good, down})};
   const auto left_out = [&](const Wish& wish) { return ChooseRails(all, wish)->left_out; };
   using Ports = std::vector<PortName>;
-  EXPECT_EQ(left_out({}), (Ports{{"m0", 1}, {"m1", 2}, {"m2", 2}})) << "no RoCE port";
+  EXPECT_EQ(left_out({}), (Ports{{"m0", 1}, {"m2", 2}})) << "no RoCE port";
+  EXPECT_EQ(ChooseRails(all, {})->spare, (Ports{{"m1", 2}})) << "slower";
   Wish wish;
   wish.devices = {"m2", "m1:1"};
   EXPECT_EQ(left_out(wish), (Ports{{"m2", 2}}));
@@ -248,7 +249,20 @@ TEST(ChoiceTest, PortsThatWouldBeTakenTooAreNamed) {
   EXPECT_EQ(ChooseRails(roce, wish)->left_out, Ports{}) << "the address says which, not the name";
 
   const std::vector<Candidate> many = {Device("m0", std::vector<PortInfo>(kMaxRails + 1, good))};
-  EXPECT_EQ(ChooseRails(many, {})->left_out, (Ports{{"m0", kMaxRails + 1}}));
+  EXPECT_EQ(ChooseRails(many, {})->spare, (Ports{{"m0", kMaxRails + 1}}));
+}
+
+// A host whose card was reset lists it behind the others.
+TEST(ChoiceTest, PortsNobodyAskedForAreInTheOrderOfTheirNames) {
+  PortInfo port = RocePort({Entry(0, "fe80::1", GidType::kInfiniBand)});
+  port.layer = LinkLayer::kInfiniBand;
+  const std::vector<Candidate> machine = {Device("m1", {port, port}), Device("m10", {port}),
+                                          Device("m2", {port}), Device("m0", {port})};
+  std::string order;
+  for (const RailChoice& rail : ChooseRails(machine, {})->rails) {
+    order += rail.device + ":" + std::to_string(rail.port.number) + " ";
+  }
+  EXPECT_EQ(order, "m0:1 m1:1 m1:2 m2:1 m10:1 ");
 }
 
 TEST(ChoiceTest, DevicesAskedForAreTakenInThatOrder) {

@@ -57,7 +57,10 @@ Status Connector::Open(UniqueFd socket) {
     offer_.rails.back().max_queues = context_.room.max_queues[i];
   }
   offer_.left_out = context_.left_out;
-  if (offer_.left_out.size() > kMaxLeftOut) offer_.left_out.resize(kMaxLeftOut);
+  offer_.spare = context_.spare;
+  for (std::vector<PortName>* ports : {&offer_.left_out, &offer_.spare}) {
+    if (ports->size() > kMaxLeftOut) ports->resize(kMaxLeftOut);
+  }
   offer_.channels =
       static_cast<uint16_t>(std::min(context_.options.channels, context_.room.max_channels));
   state_ = State::kOffered;

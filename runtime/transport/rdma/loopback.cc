@@ -5,6 +5,7 @@
 #include <cstring>
 #include <thread>
 
+#include "runtime/base/rdma_kind.h"
 #include "runtime/transport/rdma/path.h"
 #include "runtime/transport/rdma/rdma_limits.h"
 #include "runtime/transport/rdma/resources.h"
@@ -112,6 +113,13 @@ StatusOr<Loopback::Port*> Loopback::PortOf(size_t rail) {
 
 Status Loopback::Make(size_t rail, Port& port) {
   const RailChoice& choice = context_.rails[rail]->choice();
+  const RailAddress self = context_.rails[rail]->address();
+  if (!RdmaKindsTalk(KindOf(self), KindOf(self))) {
+    return FailedPrecondition("it speaks " + KindOf(self) +
+                              ", as a limited member of that partition: those do not talk to each "
+                              "other, nor to themselves, so that it cannot read what it wrote "
+                              "(REIGEN_RDMA_PKEY takes another partition)");
+  }
   REIGEN_ASSIGN_OR_RETURN(port.completions,
                           MakeCompletionQueue(*context_.rails[rail], kLoopbackWrs));
   port.memory.resize(kLoopbackSlots * kEagerBytes + kReadBytes);
@@ -123,7 +131,6 @@ Status Loopback::Make(size_t rail, Port& port) {
   limits.remote_read = true;
   REIGEN_ASSIGN_OR_RETURN(
       auto pair, MakeQueuePair(*context_.rails[rail], port.completions.get(), limits));
-  const RailAddress self = context_.rails[rail]->address();
   const RetryPlan retry = PlanRetries(context_.options.retry_budget);
   PathAttributes path;
   path.port = choice.port.number;

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -55,15 +57,28 @@ std::string Named(const RailList& rails, const std::string& where) {
 
 PortName NameOf(const RailAddress& rail) { return {rail.device, rail.port}; }
 
-// Those of `indexes` whose like is in use at the other end, or may be.
-std::vector<int> InUse(const RailList& rails, const std::vector<int>& indexes,
-                       const std::vector<PortName>& left_out) {
-  std::vector<int> used;
-  for (const int i : indexes) {
-    const PortName name = NameOf(At(rails, i));
-    if (std::find(left_out.begin(), left_out.end(), name) == left_out.end()) used.push_back(i);
-  }
-  return used;
+using Names = std::set<PortName>;
+
+Names AllNames(const Offer& offer) {
+  Names names(offer.left_out.begin(), offer.left_out.end());
+  names.insert(offer.spare.begin(), offer.spare.end());
+  for (const RailAddress& rail : offer.rails) names.insert(NameOf(rail));
+  return names;
+}
+
+// Names whose likes are not to be used at the other end.
+Names NotUsed(const Offer& offer, bool same_names) {
+  Names names(offer.left_out.begin(), offer.left_out.end());
+  if (same_names) names.insert(offer.spare.begin(), offer.spare.end());
+  return names;
+}
+
+std::vector<int> Without(const std::vector<int>& indexes, const RailList& rails,
+                         const Names& names) {
+  std::vector<int> left;
+  std::copy_if(indexes.begin(), indexes.end(), std::back_inserter(left),
+               [&](int i) { return !names.contains(NameOf(At(rails, i))); });
+  return left;
 }
 
 bool CanTalk(const RailAddress& a, const RailAddress& b) {
@@ -115,20 +130,26 @@ std::vector<RailPair> PairPartition(const RailList& a, const std::vector<int>& o
 }
 
 // `a` and `b` in the order that both ends find.
-std::vector<RailPair> PairAll(const Offer& a, const Offer& b) {
+std::vector<RailPair> PairWithout(const Offer& a, const Names& not_of_a, const Offer& b,
+                                  const Names& not_of_b) {
   const ByKind there = SortedByPartition(b.rails);
   std::vector<RailPair> pairs;
   for (const auto& [partition, of_a] : SortedByPartition(a.rails)) {
     const auto at = there.find(partition);
     if (at == there.end()) continue;
-    const std::vector<int>& of_b = at->second;
-    std::vector<RailPair> some =
-        PairPartition(a.rails, InUse(a.rails, of_a, b.left_out), b.rails,
-                      InUse(b.rails, of_b, a.left_out));
-    if (some.empty()) some = PairPartition(a.rails, of_a, b.rails, of_b);
+    const std::vector<RailPair> some =
+        PairPartition(a.rails, Without(of_a, a.rails, not_of_a), b.rails,
+                      Without(at->second, b.rails, not_of_b));
     pairs.insert(pairs.end(), some.begin(), some.end());
   }
   return pairs;
+}
+
+std::vector<RailPair> PairAll(const Offer& a, const Offer& b) {
+  const bool same_names = AllNames(a) == AllNames(b);
+  std::vector<RailPair> pairs =
+      PairWithout(a, NotUsed(b, same_names), b, NotUsed(a, same_names));
+  return pairs.empty() ? PairWithout(a, {}, b, {}) : pairs;
 }
 
 bool ComesBefore(const Offer& a, const Offer& b) {

@@ -12,13 +12,15 @@ namespace reigen::transport::rdma {
 
 // The ways between two ends, of which both find the same in the same order. Each network of
 // an end may be one of its own for each port, so that the wrong pair costs the link:
-//   - a port is not used if the one of its name (device and number) is left out there;
+//   - a port is not used if the one of its name (device and number) is left out there, or is
+//     spare there and both ends have ports of the same names, so that they are each other's like;
 //   - ports talk inside one partition, two limited members of it do not;
 //   - of as many ports of a partition at both ends, the first here is joined with the first there
 //     and so on;
 //   - else those of the end with fewer with those of the same name, the rest in order; what
 //     the other end has more is not used. Where no two have the same name, the fewer
 //     begin again.
+// The first of these rules is left where nothing could be joined with it.
 //
 // Errors: FailedPrecondition: no two can talk; it says what each end has, and what to do.
 StatusOr<std::vector<RailPair>> PairRails(const Offer& local, const Offer& remote);

@@ -20,7 +20,7 @@ RailAddress Roce(const std::string& device, const std::string& address,
 
 // Ports "m<n>:1" of InfiniBand; `left_out` are named so, too.
 Offer Ports(const std::string& host, const std::vector<int>& used,
-            const std::vector<int>& left_out = {}) {
+            const std::vector<int>& left_out = {}, const std::vector<int>& spare = {}) {
   Offer offer;
   for (const int i : used) {
     RailAddress& rail = offer.rails.emplace_back(
@@ -28,6 +28,7 @@ Offer Ports(const std::string& host, const std::vector<int>& used,
     rail.layer = LinkLayer::kInfiniBand;
   }
   for (const int i : left_out) offer.left_out.push_back({"m" + std::to_string(i), 1});
+  for (const int i : spare) offer.spare.push_back({"m" + std::to_string(i), 1});
   return offer;
 }
 
@@ -81,9 +82,23 @@ TEST(PairingTest, APortThatIsMissingAtOneEndShiftsNoOther) {
       {"another order, asked for", Ports("1", {0, 1}), Ports("2", {1, 0}), {{0, 0}, {1, 1}}},
       {"fewer, in another order", Ports("1", {1, 0}), Ports("2", {0, 2, 1}), {{0, 2}, {1, 0}}},
       {"a name that only one has", Ports("1", {0, 7}), Ports("2", {0, 1, 2}), {{0, 0}, {1, 1}}},
+      {"names shifted by a slower port", Ports("1", {0, 1, 2}), Ports("2", {1, 2, 3}, {}, {0}),
+       {{0, 0}, {1, 1}, {2, 2}}},
+      {"another one is slow at each end", Ports("1", {0, 2, 3}, {}, {1}),
+       Ports("2", {0, 1, 3}, {}, {2}), {{0, 0}, {2, 2}}},
       {"what is left has no like", Ports("1", {0}, {1}), Ports("2", {1}, {0}), {{0, 0}}},
   };
   for (const auto& row : rows) ExpectPairs(row.here, row.there, row.pairs, row.what);
+}
+
+// Where one kind joins the hosts, ports of another one that have no like are not needed.
+TEST(PairingTest, PortsWithoutTheirLikeAreUsedOnlyIfThereAreNoOthers) {
+  Offer here = Ports("1", {0, 1}), there = Ports("2", {0, 1}, {4});
+  here.rails.push_back(Roce("m4", "10.0.0.1"));
+  there.rails.push_back(Roce("m5", "10.1.0.2"));
+  ExpectPairs(here, there, {{0, 0}, {1, 1}}, "InfiniBand joins them");
+  for (Offer* offer : {&here, &there}) offer->rails.erase(offer->rails.begin(), offer->rails.begin() + 2);
+  ExpectPairs(here, there, {{0, 0}}, "nothing else does");
 }
 
 TEST(PairingTest, PortsOfOneDeviceAreToldByTheirNumbers) {

@@ -207,7 +207,8 @@ std::string QueueSet::Summary() const {
   for (size_t rail = 0; rail < local_.rails.size(); ++rail) {
     if (completions_[rail] != nullptr) continue;
     const RailAddress& unused = local_.rails[rail];
-    text += "; " + unused.device + ":" + std::to_string(unused.port) + " has no like there";
+    text += "; " + unused.device + ":" + std::to_string(unused.port) +
+            " is not used: it has no like there, or there is no room for its queues";
   }
   return text;
 }

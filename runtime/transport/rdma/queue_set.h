@@ -20,7 +20,7 @@
 namespace reigen::transport::rdma {
 
 // Queue 0 is for control, on the first pair of rails; 1 and above are for data, over
-// all pairs in turn. Each rail has one completion queue that holds all its queue
+// the pairs that PlaceQueues() found. Each rail has one completion queue that holds all its queue
 // pairs can have posted.
 //
 // Made whole or not at all; when it goes, no byte of the link moves any more.

@@ -60,6 +60,7 @@ StatusOr<OpenedRails> OpenRails(Verbs& verbs, const Wish& wish) {
   REIGEN_ASSIGN_OR_RETURN(Choice choice, ChooseRails(candidates, wish));
   OpenedRails opened;
   opened.left_out = std::move(choice.left_out);
+  opened.spare = std::move(choice.spare);
   for (RailChoice& chosen : choice.rails) {
     const auto at = std::find(names.begin(), names.end(), chosen.device);
     opened.reason += (opened.rails.empty() ? "" : ", ") + ToString(chosen);

@@ -39,7 +39,8 @@ class Rail {
 
 struct OpenedRails {
   std::vector<std::unique_ptr<Rail>> rails;
-  std::vector<PortName> left_out;  // see Choice
+  std::vector<PortName> left_out;  // see Choice, also below
+  std::vector<PortName> spare;
   std::string reason;              // why these; for the log
 };
 

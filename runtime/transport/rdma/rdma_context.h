@@ -42,7 +42,8 @@ struct RdmaContext {
   const std::unique_ptr<Verbs> verbs;
   Poller poller;  // before what it watches
   std::vector<std::unique_ptr<Rail>> rails;
-  std::vector<PortName> left_out;  // see Choice
+  std::vector<PortName> left_out;  // see Choice, also below
+  std::vector<PortName> spare;
   std::vector<std::unique_ptr<DeviceWatch>> devices;  // of the rails, each once
   std::unique_ptr<Memory> memory;
   Farewell farewell;

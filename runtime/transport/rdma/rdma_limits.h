@@ -70,7 +70,7 @@ inline constexpr Duration kDrainDeadline = seconds(1);
 inline constexpr size_t kMaxLeftOut = 32;
 
 // One message of the side channel. The largest is an offer of kMaxRails rails.
-inline constexpr size_t kMaxSetupBytes = 4096;
+inline constexpr size_t kMaxSetupBytes = 8192;
 inline constexpr size_t kMaxTextBytes = 1024;
 inline constexpr size_t kMaxNameBytes = 64;
 

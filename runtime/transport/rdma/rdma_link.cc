@@ -185,7 +185,7 @@ void RdmaLink::TellIfFar(const Registration& source, const Place& target) {
   told_far_ = true;
   REIGEN_WARN("rdma: {}: no queue joins a port near to the GPU here with one near to the GPU there; "
               "its memory goes by ports that are far from one of them, which is slower (ports are "
-              "paired in order; --rdma-devices sets it)", queues_->path(1));
+              "joined by name or in order; --rdma-devices sets it)", queues_->path(1));
 }
 
 void RdmaLink::Drain(const Status& why, bool closed_here) {

@@ -17,6 +17,7 @@
 #include "runtime/transport/rdma/gid.h"
 #include "runtime/transport/rdma/rdma_limits.h"
 #include "runtime/transport/rdma/rdma_transport.h"
+#include "runtime/transport/rdma/testing/fake_gpu_memory.h"
 #include "runtime/transport/rdma/testing/rdma_pair.h"
 
 namespace reigen::transport::rdma {
@@ -114,8 +115,8 @@ TEST_F(RdmaPortsTest, APortThatIsDownAtOneEndLeavesTheOthersWithTheirLikes) {
   EXPECT_EQ(Paths(4), (std::map<std::pair<std::string, std::string>, int>{
                           {{"mlx5_2", ToString(GidOf(1, 2))}, 2},  // one is for control
                           {{"mlx5_3", ToString(GidOf(1, 3))}, 1}}));
-  EXPECT_NE(log.find("mlx5_0:1 has no like there"), std::string::npos) << log;
-  EXPECT_NE(log.find("mlx5_1:1 has no like there"), std::string::npos) << log;
+  EXPECT_NE(log.find("mlx5_0:1 is not used: it has no like there"), std::string::npos) << log;
+  EXPECT_NE(log.find("mlx5_1:1 is not used: it has no like there"), std::string::npos) << log;
 }
 
 TEST_F(RdmaPortsTest, EndsInDifferentPartitionsSayBothPkeys) {
@@ -141,6 +142,21 @@ TEST_F(RdmaPortsTest, EndsInDifferentPartitionsSayBothPkeys) {
   }
   Connect();
   ExpectExchange();
+}
+
+// Its reads of its own memory would be dropped, and nobody would say why.
+TEST_F(RdmaPortsTest, ALimitedMemberOfAPartitionTakesNoMemoryOfGpusAndSaysWhy) {
+  for (int host : {0, 1}) {
+    FakeDeviceState& device = AddInfiniBand(host, 0);
+    device.info.ports[0].pkeys = {0x0001};
+    device.dmabuf = true;
+  }
+  Create();
+  const FakeGpuMemory gpu(kBytes);
+  const std::string refused = pair_.transport(0).RegisterDevice(gpu.device()).status().ToString();
+  for (const char* part : {"mlx5_0", "PKey 0x0001", "limited member", "REIGEN_RDMA_PKEY"}) {
+    EXPECT_NE(refused.find(part), std::string::npos) << refused;
+  }
 }
 
 // Each port has a completion queue of its own, which holds the queues that it has.

@@ -73,6 +73,7 @@ StatusOr<std::unique_ptr<RdmaTransport>> RdmaTransport::Create(const RdmaOptions
   REIGEN_ASSIGN_OR_RETURN(OpenedRails opened, OpenRails(*context->verbs, completed.wish));
   context->rails = std::move(opened.rails);
   context->left_out = std::move(opened.left_out);
+  context->spare = std::move(opened.spare);
   REIGEN_RETURN_IF_ERROR(Measure(*context));
   std::vector<MemoryRail> rails;
   REIGEN_RETURN_IF_ERROR(WatchDevices(*context));

@@ -75,7 +75,7 @@ class Reader {
 };
 
 Kind Write(const Offer& offer, Writer& out) {
-  REIGEN_CHECK(offer.rails.size() <= kMaxRails && offer.left_out.size() <= kMaxLeftOut, "ports");
+  REIGEN_CHECK(offer.rails.size() <= kMaxRails, "ports");
   out.Number<uint32_t>(kSetupVersion);
   out.Number<uint16_t>(offer.channels);
   out.Number<uint8_t>(static_cast<uint8_t>(offer.rails.size()));
@@ -91,10 +91,13 @@ Kind Write(const Offer& offer, Writer& out) {
     out.Number(rail.max_message_bytes);
     out.Number(rail.max_queues);
   }
-  out.Number<uint8_t>(static_cast<uint8_t>(offer.left_out.size()));
-  for (const PortName& port : offer.left_out) {
-    out.Text(port.device, kMaxNameBytes);
-    out.Number(port.port);
+  for (const std::vector<PortName>* ports : {&offer.left_out, &offer.spare}) {
+    REIGEN_CHECK(ports->size() <= kMaxLeftOut, "ports that are left out");
+    out.Number<uint8_t>(static_cast<uint8_t>(ports->size()));
+    for (const PortName& port : *ports) {
+      out.Text(port.device, kMaxNameBytes);
+      out.Number(port.port);
+    }
   }
   return kOffer;
 }
@@ -145,14 +148,16 @@ StatusOr<SetupMessage> ReadOffer(Reader& in) {
     }
     if (rail.max_queues < 1) return InvalidArgument("it offers a port that holds no queue");
   }
-  const size_t left_out = in.Number<uint8_t>();
-  if (left_out > kMaxLeftOut) {
-    return InvalidArgument("it names " + std::to_string(left_out) + " ports that it leaves out");
-  }
-  for (size_t i = 0; i < left_out; ++i) {
-    PortName& port = offer.left_out.emplace_back();
-    port.device = in.Text(kMaxNameBytes);
-    port.port = in.Number<uint8_t>();
+  for (std::vector<PortName>* ports : {&offer.left_out, &offer.spare}) {
+    const size_t count = in.Number<uint8_t>();
+    if (count > kMaxLeftOut) {
+      return InvalidArgument("it names " + std::to_string(count) + " ports that it leaves out");
+    }
+    for (size_t i = 0; i < count; ++i) {
+      PortName& port = ports->emplace_back();
+      port.device = in.Text(kMaxNameBytes);
+      port.port = in.Number<uint8_t>();
+    }
   }
   return offer;
 }

@@ -23,12 +23,13 @@
 
 namespace reigen::transport::rdma {
 
-inline constexpr uint32_t kSetupVersion = 6;
+inline constexpr uint32_t kSetupVersion = 7;
 
 struct Offer {
   uint16_t channels = 1;  // data queues wanted; the smaller of both counts
   std::vector<RailAddress> rails;
-  std::vector<PortName> left_out;  // see Choice
+  std::vector<PortName> left_out;  // see Choice, also below
+  std::vector<PortName> spare;
 };
 
 struct QueueAddress {

@@ -37,6 +37,7 @@ Offer FullOffer() {
   }
   for (size_t i = 0; i < kMaxLeftOut; ++i) {
     offer.left_out.push_back({std::string(kMaxNameBytes, 'n'), static_cast<uint8_t>(i)});
+    offer.spare.push_back({std::string(kMaxNameBytes, 's'), static_cast<uint8_t>(i)});
   }
   return offer;
 }
@@ -47,6 +48,7 @@ TEST(SetupTest, EveryMessageComesOutAsItWentIn) {
   EXPECT_EQ(std::get<Offer>(*offer).channels, 7);
   EXPECT_EQ(std::get<Offer>(*offer).rails, FullOffer().rails);
   EXPECT_EQ(std::get<Offer>(*offer).left_out, FullOffer().left_out);
+  EXPECT_EQ(std::get<Offer>(*offer).spare, FullOffer().spare);
 
   Queues queues;
   for (uint32_t i = 0; i <= kMaxChannels; ++i) queues.queues.push_back({i + 1000, 0xffffff - i});

@@ -3,6 +3,7 @@
 #define REIGEN_RUNTIME_TRANSPORT_RDMA_VERBS_TYPES_H_
 
 #include <cstddef>
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -37,7 +38,7 @@ struct PortName {
   std::string device;
   uint8_t port = 1;
 
-  bool operator==(const PortName&) const = default;
+  auto operator<=>(const PortName&) const = default;
 };
 
 struct DeviceInfo {

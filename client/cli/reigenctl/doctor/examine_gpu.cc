@@ -99,7 +99,7 @@ Finding NotDirect(const Wishes& wishes, const std::string& subject, const std::s
     return Gpu(remedy.empty() ? Level::kOk : Level::kNote, subject, text, remedy);
   }
   return Gpu(Level::kProblem, subject,
-             text + ": a job with CUDA tensors ends, for --gpu-direct is require",
+             text + ": a job of several hosts ends with its first CUDA tensor, for --gpu-direct is require",
              (remedy.empty() ? where : remedy) + "; or do without: `--gpu-direct auto`");
 }
 

@@ -12,6 +12,7 @@
 namespace reigen::transport::rdma {
 namespace {
 
+// Kernels that copy pinned pages at a fork (IBV_FORK_UNNEEDED) need no call, and show none.
 TEST(RealVerbsTest, AProcessThatForksKeepsItsRegisteredMemory) {
   ASSERT_EQ(getenv("RDMAV_FORK_SAFE"), nullptr) << "the library would do it by itself";
   ASSERT_EQ(getenv("IBV_FORK_SAFE"), nullptr) << "the library would do it by itself";
