@@ -210,7 +210,8 @@ TEST(ExamineGpuTest, WhoRequiresGpuDirectIsToldWhatAJobEndsFor) {
     const Report report = Examine(facts, wishes);
     const Finding finding = *FindFinding(report, "gpu", "GPU 0");
     EXPECT_EQ(finding.level, Level::kProblem) << finding.text;
-    EXPECT_THAT(finding.text, HasSubstr("a job of several hosts ends with its first CUDA tensor, for --gpu-direct is require"));
+    EXPECT_THAT(finding.text, HasSubstr("a job of several hosts ends with its first CUDA tensor, for "
+                                        "--gpu-direct is require"));
     EXPECT_THAT(finding.remedy, HasSubstr("`--gpu-direct auto`"));
     return finding;
   };
