@@ -65,11 +65,27 @@ TEST(RdmaOptionsTest, EveryVariableArrivesOrIsNamed) {
   for (const char* name :
        {"REIGEN_RDMA_GID_INDEX", "REIGEN_RDMA_PKEY", "REIGEN_RDMA_QUEUES", "REIGEN_RDMA_MTU",
         "REIGEN_RDMA_SERVICE_LEVEL", "REIGEN_RDMA_TRAFFIC_CLASS", "REIGEN_RDMA_RELAXED_ORDERING"}) {
-    for (const char* bad : {"", "x", "-1", "70000", "3x", "0x"}) {
+    for (const char* bad : {"x", "-1", "70000", "3x", "0x"}) {
       const Status status = Make({}, {{name, bad}}).status();
       EXPECT_NE(status.ToString().find(name), std::string::npos) << name << "=" << bad;
     }
   }
+}
+
+TEST(RdmaOptionsTest, AnEmptyVariableIsAsNone) {
+  Variables empty;
+  for (const std::string& name : transport::rdma::VariableNames()) empty[name] = "";
+  const auto options = Make({}, empty);
+  ASSERT_TRUE(options.ok()) << options.status().ToString();
+  const auto defaults = Make({}, {});
+  EXPECT_TRUE(options->wish.devices.empty());
+  EXPECT_EQ(options->wish.gid_index, -1);
+  EXPECT_FALSE(options->wish.pkey.has_value());
+  EXPECT_EQ(options->wish.mtu_bytes, 0u);
+  EXPECT_EQ(options->service_level, defaults->service_level);
+  EXPECT_EQ(options->traffic_class, defaults->traffic_class);
+  EXPECT_EQ(options->channels, defaults->channels);
+  EXPECT_TRUE(options->relaxed_ordering);
 }
 
 TEST(RdmaOptionsTest, EveryVariableThatIsReadIsAmongTheirNames) {

@@ -30,11 +30,11 @@ std::vector<std::string> Split(const std::string& text) {
   return parts;
 }
 
-// A number from `least` to `most`, also as 0x...; `fallback` if the variable is not set.
+// A number from `least` to `most`, also as 0x...; `fallback` if the variable is not set or empty.
 StatusOr<int> ReadNumber(const Lookup& lookup, const std::string& name, int most, int fallback,
                          int least = 0) {
   const std::optional<std::string> text = lookup(name);
-  if (!text) return fallback;
+  if (!text || text->empty()) return fallback;
   const bool hex = text->starts_with("0x");
   const char* const begin = text->data() + (hex ? 2 : 0);
   const char* const end = text->data() + text->size();

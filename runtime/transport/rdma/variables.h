@@ -37,7 +37,7 @@ std::vector<std::string> VariableNames();
 //   REIGEN_RDMA_TRAFFIC_CLASS     0-255
 //   REIGEN_RDMA_QUEUES            queue pairs for data of a link, 1-15
 //   REIGEN_RDMA_RELAXED_ORDERING  0: writes into memory are never reordered
-// Numbers also as 0x...
+// Numbers also as 0x...; an empty value says nothing.
 // Errors: InvalidArgument: a value that is none, named with its variable.
 Status ReadVariables(const Lookup& lookup, Wish* wish, Settings* settings);
 

@@ -90,6 +90,8 @@ TEST(DoctorTest, VariablesOfRdmaCountAsForAJob) {
   EXPECT_EQ(wishes.variable_error, "");
   const Wishes wrong = WithVariables(Wishes(), [](const std::string&) { return "x"; });
   EXPECT_THAT(wrong.variable_error, HasSubstr("REIGEN_RDMA_"));
+  const Wishes empty = WithVariables(Wishes(), [](const std::string&) { return ""; });
+  EXPECT_EQ(empty.variable_error, "");
 }
 
 TEST(DoctorTest, MistakesInTheListAreNamed) {
