@@ -40,6 +40,12 @@ std::string VariableOr(const char* name, const std::string& fallback) {
   return value != nullptr && *value != '\0' ? value : fallback;
 }
 
+// What the file system refused, with what people can do about it.
+Status Refusal(StatusCode code, const std::string& what) {
+  const Status status = ErrnoStatus(code, what);
+  return MakeStatus(code, Message(status) + "; let REIGEN_RUNTIME_DIR or TMPDIR name another folder");
+}
+
 // Whether nobody holds its lock. Keeps the lock in `*held` so that two sweepers do
 // not meet.
 bool IsStale(const std::string& path, bool named, UniqueFd* held) {
@@ -71,13 +77,13 @@ StatusOr<RuntimeFolder> RuntimeFolder::Create(const std::string& base, const std
   folder.path_ = RuntimeFolderPath(base, name);
   const std::string first =
       base + "/." + Prefix() + "new-" + std::to_string(getpid()) + "-" + name;
-  if (mkdir(first.c_str(), 0700) != 0) return ErrnoStatus(StatusCode::kInternal, "mkdir " + first);
+  if (mkdir(first.c_str(), 0700) != 0) return Refusal(StatusCode::kInternal, "mkdir " + first);
   folder.lock_.Reset(open((first + kLockName).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   Status status;
   if (!folder.lock_.valid() || flock(folder.lock_.get(), LOCK_EX | LOCK_NB) != 0) {
-    status = ErrnoStatus(StatusCode::kInternal, "lock in " + first);
+    status = Refusal(StatusCode::kInternal, "lock in " + first);
   } else if (rename(first.c_str(), folder.path_.c_str()) != 0) {
-    status = ErrnoStatus(StatusCode::kFailedPrecondition, "make " + folder.path_);
+    status = Refusal(StatusCode::kFailedPrecondition, "make " + folder.path_);
   }
   if (!status.ok()) {
     RemoveRuntimeFolder(first);

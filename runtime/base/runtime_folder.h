@@ -3,7 +3,7 @@
 // life tells the living from what a machine crash left behind.
 //
 // Threads: one owner.
-// Errors:  what the file system refuses is a Status with the path.
+// Errors:  what the file system refuses is a Status with the path and the remedy.
 #ifndef REIGEN_RUNTIME_BASE_RUNTIME_FOLDER_H_
 #define REIGEN_RUNTIME_BASE_RUNTIME_FOLDER_H_
 

@@ -64,5 +64,14 @@ TEST_F(RuntimeFolderTest, AFolderThatExistsIsAnErrorWithItsPath) {
   EXPECT_TRUE(Exists(first->path()));
 }
 
+TEST_F(RuntimeFolderTest, WhereNoneCanBeMadeTheErrorNamesTheRemedy) {
+  const std::string message = Message(RuntimeFolder::Create(base_ + "/none", "a-h0").status());
+  EXPECT_NE(message.find(base_ + "/none/"), std::string::npos) << message;
+  EXPECT_NE(message.find("REIGEN_RUNTIME_DIR or TMPDIR"), std::string::npos) << message;
+  std::ofstream(RuntimeFolderPath(base_, "file-h0")) << "x";
+  const std::string taken = Message(RuntimeFolder::Create(base_, "file-h0").status());
+  EXPECT_NE(taken.find("REIGEN_RUNTIME_DIR or TMPDIR"), std::string::npos) << taken;
+}
+
 }  // namespace
 }  // namespace reigen
