@@ -8,6 +8,7 @@
 // gradients of its share of every batch, and all of them are averaged as one group.
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -16,6 +17,7 @@
 #include <random>
 #include <sstream>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <reigen/reigen.hpp>
@@ -35,6 +37,7 @@ struct Sample {
   size_t label;
 };
 
+// Up to the first line that is none of digits.csv.
 std::vector<Sample> ReadDigits(const char* path) {
   std::vector<Sample> samples;
   std::ifstream file(path);
@@ -42,12 +45,21 @@ std::vector<Sample> ReadDigits(const char* path) {
   while (std::getline(file, line)) {
     std::istringstream words(line);
     Sample sample{};
-    for (float& pixel : sample.pixels) {
+    bool good = true;
+    const auto next = [&](float most) {
       std::getline(words, word, ',');
-      pixel = std::stof(word) / 16.0f;
+      float value = 0;
+      const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+      good = good && error == std::errc() && value >= 0 && value <= most;
+      return value;
+    };
+    for (float& pixel : sample.pixels) pixel = next(16) / 16.0f;
+    const float label = next(kClasses - 1);
+    if (!good) {
+      std::fprintf(stderr, "%s: not a line of digits.csv: %s\n", path, line.c_str());
+      break;
     }
-    std::getline(words, word, ',');
-    sample.label = static_cast<size_t>(std::stof(word));
+    sample.label = static_cast<size_t>(label);
     samples.push_back(sample);
   }
   // The same order on every rank.

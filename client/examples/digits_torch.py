@@ -108,6 +108,8 @@ def main():
                         help="cuda: ranks share the host's GPUs in turn")
     options = parser.parse_args()
 
+    if options.device == "cuda" and not torch.cuda.is_available():
+        parser.error("--device cuda: torch sees no GPU")
     torch.set_num_threads(1)
     hvd.init()
     device = torch.device("cpu")

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 namespace reigen::run {
@@ -13,6 +15,15 @@ namespace {
 
 // How often a blocked writer looks whether it is to stop.
 constexpr int kPollMs = 50;
+
+// As people know it: "stdout", or a file's path.
+std::string NameOf(int fd) {
+  if (fd == STDOUT_FILENO) return "stdout";
+  if (fd == STDERR_FILENO) return "stderr";
+  std::error_code error;
+  const auto path = std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd), error);
+  return error ? "descriptor " + std::to_string(fd) : path.string();
+}
 
 }  // namespace
 
@@ -74,9 +85,10 @@ void OutputQueue::Write(const Item& item) {
     if (n >= 0) {
       done += static_cast<size_t>(n);
     } else if (errno != EAGAIN && errno != EINTR) {
+      const std::string why = std::strerror(errno);
       failed_.insert(item.fd);
       std::lock_guard lock(mutex_);
-      failures_.push_back("descriptor " + std::to_string(item.fd) + ": " + std::strerror(errno));
+      failures_.push_back(NameOf(item.fd) + ": " + why);
     }
   }
 }

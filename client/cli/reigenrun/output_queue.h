@@ -32,7 +32,8 @@ class OutputQueue {
 
   void Push(int fd, std::string bytes);
   size_t pending_bytes() const { return pending_bytes_.load(std::memory_order_relaxed); }
-  // Descriptors that failed since the last call: "descriptor 1: broken pipe".
+  // Descriptors that failed since the last call: "stdout: Broken pipe", "DIR/rank.0/stdout: No
+  // space left on device".
   std::vector<std::string> TakeFailures();
   // Whether everything is written. Never blocks.
   bool Idle() const { return pending_bytes() == 0; }

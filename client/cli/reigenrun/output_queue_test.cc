@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <string>
+#include <vector>
 
 #include "runtime/base/unique_fd.h"
 
@@ -57,6 +58,16 @@ TEST(OutputQueueTest, AReaderThatIsGoneIsToldOnceAndStopsNothing) {
   while (!queue.Idle()) poll(nullptr, 0, 1);
   EXPECT_EQ(queue.TakeFailures().size(), 1u);
   EXPECT_TRUE(queue.TakeFailures().empty());
+}
+
+TEST(OutputQueueTest, AFileThatTakesNothingIsNamedByItsPath) {
+  UniqueFd full(open("/dev/full", O_WRONLY | O_CLOEXEC));
+  ASSERT_TRUE(full.valid());
+  OutputQueue queue;
+  queue.Push(full.get(), "x");
+  while (!queue.Idle()) poll(nullptr, 0, 1);
+  EXPECT_EQ(queue.TakeFailures(),
+            (std::vector<std::string>{"/dev/full: No space left on device"}));
 }
 
 TEST(OutputQueueTest, CanBeEndedWhileAReaderIsStuck) {

@@ -146,6 +146,8 @@ class OptimizerTest(unittest.TestCase):
         plain.step()
         wrapped = hvd.DistributedOptimizer(plain)
         self.assertEqual(len(wrapped.state), 4)
+        with self.assertRaisesRegex(ValueError, "DistributedOptimizer already"):
+            hvd.DistributedOptimizer(wrapped)
         wrapped.load_state_dict(wrapped.state_dict())
 
     def test_closures_are_run_by_the_base(self):

@@ -222,6 +222,8 @@ def DistributedOptimizer(  # pylint: disable=invalid-name
         raise ValueError("backward_passes_per_step must be > 0")
     if not isinstance(optimizer, torch.optim.Optimizer):
         raise ValueError("expected a torch optimizer, got %s" % type(optimizer).__name__)
+    if isinstance(optimizer, _DistributedOptimizer):
+        raise ValueError("the optimizer is a DistributedOptimizer already")
     if groups is None and num_groups:
         groups = num_groups
     names = _gradients.checked_names(optimizer.param_groups, named_parameters)
