@@ -39,9 +39,11 @@ Result Context::JoiningSession(std::shared_ptr<Session>* out) {
     SessionOptions options;
     REIGEN_SDK_RETURN_IF_ERROR(ReadEnvironment(&options));
     REIGEN_SDK_RETURN_IF_ERROR(ReadCudaArenaLimit(&cuda_arena_limit_));
+    bool kernels_off = false;
+    REIGEN_SDK_RETURN_IF_ERROR(ReadCudaKernelsOff(&kernels_off));
     devices_.Configure(
         std::chrono::duration_cast<Duration>(kDeviceWait * options.timeout_scale),
-        CudaKernelsAreOff() ? "REIGEN_CUDA_KERNELS is off" : "");
+        kernels_off ? "REIGEN_CUDA_KERNELS is off" : "");
     fork_guard::Arm();
     if (options.socket_path.empty()) {
       job_ = std::make_shared<LocalJob>(&devices_);

@@ -33,9 +33,12 @@ Result ReadEnvironment(SessionOptions* out) {
   return Ok();
 }
 
-bool CudaKernelsAreOff() {
-  const char* const kernels = std::getenv("REIGEN_CUDA_KERNELS");
-  return kernels != nullptr && std::string_view(kernels) == "off";
+Result ReadCudaKernelsOff(bool* out) {
+  const char* const value = std::getenv("REIGEN_CUDA_KERNELS");
+  const std::string_view text = value != nullptr ? value : "";
+  *out = text == "off";
+  if (text.empty() || text == "on" || text == "off") return Ok();
+  return Invalid("REIGEN_CUDA_KERNELS is neither on nor off: " + std::string(text));
 }
 
 Result ReadCudaArenaLimit(std::optional<uint64_t>* out) {
@@ -47,7 +50,8 @@ Result ReadCudaArenaLimit(std::optional<uint64_t>* out) {
   const long long number = std::strtoll(text, &end, 10);
   constexpr long long kMostMiB = 1LL << 24;  // more than a GPU has
   if (*end != '\0' || errno != 0 || number < 0 || number > kMostMiB) {
-    return Invalid("REIGEN_CUDA_ARENA_MB is no number of MiB: " + std::string(text));
+    return Invalid("REIGEN_CUDA_ARENA_MB is no number of MiB from 0 to " + std::to_string(kMostMiB) +
+                   ": " + std::string(text));
   }
   *out = static_cast<uint64_t>(number) << 20;
   return Ok();

@@ -14,9 +14,9 @@ namespace reigen::sdk {
 // names the variable that is wrong.
 Result ReadEnvironment(SessionOptions* out);
 
-// REIGEN_CUDA_KERNELS=off: CUDA tensors are copied one by one.
-bool CudaKernelsAreOff();
-// REIGEN_CUDA_ARENA_MB, in bytes; nullopt: not set.
+// REIGEN_CUDA_KERNELS: "off": CUDA tensors are copied one by one; "on" or empty: as if not set.
+Result ReadCudaKernelsOff(bool* out);
+// REIGEN_CUDA_ARENA_MB, in bytes; nullopt: not set, or empty.
 Result ReadCudaArenaLimit(std::optional<uint64_t>* out);
 
 }  // namespace reigen::sdk

@@ -30,7 +30,10 @@ class SdkEndTest : public testing::Test {
  protected:
   ~SdkEndTest() override {
     reigen_shutdown();
-    for (const char* name : {"REIGEN_SOCKET", "REIGEN_RANK", "REIGEN_TIMEOUT_SCALE"}) unsetenv(name);
+    for (const char* name : {"REIGEN_SOCKET", "REIGEN_RANK", "REIGEN_TIMEOUT_SCALE",
+                             "REIGEN_CUDA_KERNELS", "REIGEN_CUDA_ARENA_MB"}) {
+      unsetenv(name);
+    }
   }
 
   void Make(FakeScript script) {
@@ -122,6 +125,27 @@ TEST_F(SdkEndTest, NobodyAtTheSocketFailsInitAndNamesIt) {
   EXPECT_TRUE(Contains(reigen_last_error(), "/nowhere/worker.sock: No such file"));
   setenv("REIGEN_RANK", "1x", 1);
   EXPECT_EQ(reigen_init(), REIGEN_INVALID_ARGUMENT);
+}
+
+TEST_F(SdkEndTest, VariablesOfCudaThatSayNothingKnownFailInitByName) {
+  for (const char* bad : {"99999999", "-1", "many", "2x"}) {
+    setenv("REIGEN_CUDA_ARENA_MB", bad, 1);
+    EXPECT_EQ(reigen_init(), REIGEN_INVALID_ARGUMENT) << bad;
+    EXPECT_EQ(std::string(reigen_last_error()),
+              "REIGEN_CUDA_ARENA_MB is no number of MiB from 0 to 16777216: " + std::string(bad));
+  }
+  setenv("REIGEN_CUDA_ARENA_MB", "", 1);
+  for (const char* bad : {"0", "of", "OFF", "off "}) {
+    setenv("REIGEN_CUDA_KERNELS", bad, 1);
+    EXPECT_EQ(reigen_init(), REIGEN_INVALID_ARGUMENT) << bad;
+    EXPECT_EQ(std::string(reigen_last_error()),
+              "REIGEN_CUDA_KERNELS is neither on nor off: " + std::string(bad));
+  }
+  for (const char* good : {"", "on", "off"}) {
+    setenv("REIGEN_CUDA_KERNELS", good, 1);
+    EXPECT_EQ(reigen_init(), REIGEN_OK) << good << ": " << reigen_last_error();
+    reigen_shutdown();
+  }
 }
 
 // As daemons and os.closerange do.
