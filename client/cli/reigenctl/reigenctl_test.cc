@@ -155,8 +155,20 @@ TEST_F(ReigenctlTest, HelpListsWhatWorks) {
   EXPECT_EQ(result.code, 0);
   EXPECT_THAT(result.output, HasSubstr("status"));
   EXPECT_THAT(result.output, HasSubstr("doctor"));
-  EXPECT_NE(Reigenctl("").code, 0);
-  EXPECT_NE(Reigenctl("dance").code, 0);
+}
+
+TEST_F(ReigenctlTest, AMistakeIsOneLineAndCodeTwo) {
+  for (const auto& [words, line] :
+       {std::pair("", "reigenctl: no command: reigenctl status or reigenctl doctor\n"),
+        std::pair("dance", "reigenctl: The following argument was not expected: dance\n"),
+        std::pair("doctor --transport nope",
+                  "reigenctl: --transport: nope not in {auto,tcp,rdma}\n"),
+        std::pair("doctor --hostfile f -H a", "reigenctl: --hosts excludes --hostfile\n"),
+        std::pair("doctor -H ''", "reigenctl: --hosts: its value is empty\n")}) {
+    const Result result = Reigenctl(words);
+    EXPECT_EQ(result.code, 2) << words;
+    EXPECT_EQ(result.output, line);
+  }
 }
 
 }  // namespace

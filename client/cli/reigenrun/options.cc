@@ -53,11 +53,6 @@ std::function<std::string(const std::string&)> IsSeconds(double least) {
                             : "a number of seconds (0 to 1000000)");
 }
 
-// An unset variable of the user's script must not turn into the default.
-std::string IsNotEmpty(const std::string& text) {
-  return text.empty() ? "its value is empty" : "";
-}
-
 std::string IsPortRange(const std::string& text) {
   const std::string mistake = "\"" + text + "\" is not FIRST-LAST";
   int first = 0, last = 0;
@@ -182,6 +177,10 @@ StatusOr<Parsed> Check(Parsed parsed) {
 }
 
 }  // namespace
+
+std::string IsNotEmpty(const std::string& text) {
+  return text.empty() ? "its value is empty" : "";
+}
 
 StatusOr<Parsed> ParseOptions(const std::vector<std::string>& arguments) {
   Parsed parsed;

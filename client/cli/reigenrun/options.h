@@ -50,6 +50,10 @@ struct Parsed {
   int exit_code = 0;
 };
 
+// A check of an option's value, as CLI11 wants them: an unset variable of the user's script
+// must not turn into the default.
+std::string IsNotEmpty(const std::string& text);
+
 // Options end at the first word that is none, or at `--`; the rest is the command,
 // as it is. Horovod's long names with one dash (-np, -cb, -hostfile,
 // -prefix-timestamp) are understood. Errors are InvalidArgument.
