@@ -148,9 +148,10 @@ nlohmann::ordered_json StatusJson(const control::JobStatus& status) {
                        {"seconds", a.seconds()},
                        {"why", a.why()}});
   }
-  return {{"job", status.job()},   {"state", status.state()},       {"epoch", status.epoch()},
+  const Json epoch = status.epoch() == 0 ? Json(nullptr) : Json(EpochText(status.epoch()));
+  return {{"job", status.job()},     {"state", status.state()},       {"epoch", epoch},
           {"plans", status.plans()}, {"failures", status.failures()}, {"hosts", hosts},
-          {"ranks", ranks},        {"awaited", awaited}};
+          {"ranks", ranks},          {"awaited", awaited}};
 }
 
 }  // namespace reigen::ctl

@@ -65,6 +65,7 @@ TEST(RenderTest, TheTextSaysWhoIsThereAndWhatIsAwaited) {
 TEST(RenderTest, TheJsonHasTheSame) {
   const auto json = StatusJson(Example());
   EXPECT_EQ(json["job"], "digits");
+  EXPECT_EQ(json["epoch"], "1.2");
   EXPECT_EQ(json["hosts"][1]["attached"], false);
   EXPECT_EQ(json["ranks"][3]["code"], 7);
   EXPECT_EQ(json["awaited"][0]["missing_ranks"], (std::vector<int>{1, 2}));
@@ -76,6 +77,7 @@ TEST(RenderTest, AnEmptyJobIsRendered) {
   EXPECT_THAT(StatusText(status), testing::HasSubstr("no epoch yet"));
   EXPECT_THAT(StatusText(status), testing::HasSubstr("nothing is awaited"));
   EXPECT_TRUE(StatusJson(status)["hosts"].empty());
+  EXPECT_TRUE(StatusJson(status)["epoch"].is_null());
 }
 
 }  // namespace
