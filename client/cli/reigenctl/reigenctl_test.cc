@@ -128,6 +128,9 @@ TEST_F(ReigenctlTest, DoctorKnowsThatGpuDirectIsRequired) {
     EXPECT_EQ(result.code, 1) << words << result.output;
     EXPECT_THAT(result.output, HasSubstr("for --gpu-direct is require"));
   }
+  const Result none = Reigenctl("doctor --gpu-direct require", "REIGEN_RUNTIME_DIR=/tmp");
+  EXPECT_EQ(none.code, 1) << none.output;
+  EXPECT_THAT(none.output, HasSubstr("PROBLEM driver"));
   const Result flag = Reigenctl("doctor --transport tcp --gpu-direct off",
                                 fake + "REIGEN_GPU_DIRECT=require");
   EXPECT_EQ(flag.code, 0) << flag.output;

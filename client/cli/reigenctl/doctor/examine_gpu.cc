@@ -29,8 +29,16 @@ Finding Gpu(Level level, const std::string& subject, const std::string& text,
   return {level, "gpu", subject, text, remedy};
 }
 
+// No GPU, which is broken only for who wants GPUDirect and nothing else.
+Finding NoGpu(const Wishes& wishes, const std::string& text, const std::string& meaning,
+              const std::string& remedy) {
+  if (wishes.gpu_direct != "require") return Gpu(Level::kNote, "driver", text + meaning);
+  return Gpu(Level::kProblem, "driver", "--gpu-direct is require, and " + text,
+             remedy + "; or do without: `--gpu-direct auto`");
+}
+
 // Why no GPU can be used.
-Finding OfAbsence(const CudaFacts& cuda) {
+Finding OfAbsence(const CudaFacts& cuda, const Wishes& wishes) {
   const bool kernel = !cuda.kernel_driver.empty();
   if (!cuda.library_error.empty() && kernel) {
     return Gpu(Level::kProblem, "driver",
@@ -39,9 +47,9 @@ Finding OfAbsence(const CudaFacts& cuda) {
                "else the package with libcuda.so.1 of the same driver version");
   }
   if (!cuda.library_error.empty()) {
-    return Gpu(Level::kNote, "driver",
-               "there is no CUDA driver (" + cuda.library_error +
-                   "): tensors lie in host memory");
+    return NoGpu(wishes, "there is no CUDA driver (" + cuda.library_error + ")",
+                 ": tensors lie in host memory",
+                 "on a host with GPUs install the NVIDIA driver, with libcuda.so.1");
   }
   if (!cuda.no_device) {
     return Gpu(Level::kProblem, "driver", "CUDA does not start: " + cuda.start_error,
@@ -49,10 +57,11 @@ Finding OfAbsence(const CudaFacts& cuda) {
                "restarted; in a container NVIDIA_DRIVER_CAPABILITIES needs compute");
   }
   if (cuda.visible_devices) {
-    return Gpu(Level::kNote, "driver",
-               "CUDA_VISIBLE_DEVICES=\"" + *cuda.visible_devices + "\" hides all GPUs");
+    return NoGpu(wishes, "CUDA_VISIBLE_DEVICES=\"" + *cuda.visible_devices + "\" hides all GPUs",
+                 "", "unset CUDA_VISIBLE_DEVICES, or name GPUs of this host in it");
   }
-  return Gpu(Level::kNote, "driver", "there is a CUDA driver, and no GPU");
+  return NoGpu(wishes, "there is a CUDA driver, and no GPU", "",
+               "take hosts with GPUs; `nvidia-smi -L` must list them");
 }
 
 std::string Version(int version) {
@@ -155,7 +164,7 @@ size_t MostDevices(const std::vector<LinkDevices>& all) {
 void ExamineGpus(const probe::HostFacts& facts, const Wishes& wishes, Report* report) {
   const CudaFacts& cuda = facts.cuda;
   if (cuda.gpus.empty()) {
-    report->findings.push_back(OfAbsence(cuda));
+    report->findings.push_back(OfAbsence(cuda, wishes));
     return;
   }
   report->findings.push_back(

@@ -221,15 +221,32 @@ TEST(ExamineGpuTest, WhoRequiresGpuDirectIsToldWhatAJobEndsFor) {
   problem(facts);
   facts.rdma.devices.clear();
   EXPECT_THAT(problem(facts).text, HasSubstr("links use TCP"));
-  facts.cuda.gpus.clear();
-  facts.cuda.no_device = true;
-  EXPECT_THAT(SubjectsOf(Examine(facts, wishes), Level::kProblem), IsEmpty()) << "none, no tensors";
   // Where it is direct and could be better, it is direct.
   facts = GpuHost();
   facts.pci[0].iommu_group = "17";
   facts.pci[1].iommu_group = "18";
   facts.pci[0].iommu_group_type = facts.pci[1].iommu_group_type = "identity";
   EXPECT_EQ(FindFinding(Examine(facts, wishes), "gpu", "GPU 0")->level, Level::kNote);
+}
+
+TEST(ExamineGpuTest, WhoRequiresGpuDirectNeedsAGpu) {
+  Wishes wishes = PlainWishes();
+  wishes.gpu_direct = "require";
+  const auto problem = [&](const probe::HostFacts& facts) {
+    const Finding finding = *FindFinding(Examine(facts, wishes), "gpu", "driver");
+    EXPECT_EQ(finding.level, Level::kProblem) << finding.text;
+    EXPECT_THAT(finding.text, HasSubstr("--gpu-direct is require, and "));
+    EXPECT_THAT(finding.remedy, HasSubstr("`--gpu-direct auto`"));
+    return finding;
+  };
+  EXPECT_THAT(problem(PlainHost()).text,
+              EndsWith("there is no CUDA driver (libcuda.so.1: no such file)"));
+  probe::HostFacts facts = GpuHost();
+  facts.cuda.gpus.clear();
+  facts.cuda.no_device = true;
+  EXPECT_THAT(problem(facts).text, EndsWith("no GPU"));
+  facts.cuda.visible_devices = "";
+  EXPECT_THAT(problem(facts).remedy, HasSubstr("unset CUDA_VISIBLE_DEVICES"));
 }
 
 TEST(ExamineGpuTest, WhoLeavesTensorsToTheCpuNeedsNoWay) {
