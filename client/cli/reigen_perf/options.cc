@@ -6,6 +6,8 @@
 #include <charconv>
 #include <cstdio>
 
+#include "runtime/base/version.h"
+
 namespace reigen::perf {
 namespace {
 
@@ -66,6 +68,17 @@ std::string ParseOneSize(const std::string& text, uint64_t* bytes) {
   if (!parsed) return "'" + text + "' is not a size like 4, 64KiB or 1M";
   *bytes = *parsed;
   return "";
+}
+
+// What only shows with all options known; empty: none.
+std::string MistakeIn(const Options& options) {
+  if (options.min_bytes > options.max_bytes) return "--min is more than --max";
+  for (const Operation& operation : options.operations) {
+    for (const reigen_dtype dtype : options.dtypes) {
+      if (IsSupported(operation, dtype)) return "";
+    }
+  }
+  return "no such operation: bool has no average";
 }
 
 }  // namespace
@@ -143,26 +156,25 @@ std::optional<Options> ParseOptions(int argc, char** argv, int* exit_code) {
       ->check(CLI::Range(0, 1000000))
       ->capture_default_str();
   app.add_flag("--check", options.check, "compare every element on every rank");
-  app.add_option("--json", options.json_path, "write the results to this file (- = output)");
+  app.add_option("--json", options.json_path, "write the results to this file (- = output)")
+      ->check([](const std::string& text) {
+        return text.empty() ? "its value is empty" : std::string();
+      });
+  app.set_version_flag("-v,--version", std::string("reigen-perf ") + kVersion);
   try {
     app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    *exit_code = app.exit(error) == 0 ? 0 : 2;
+  } catch (const CLI::Success& asked) {  // --help, --version
+    *exit_code = app.exit(asked);
     return std::nullopt;
-  }
-  if (options.min_bytes > options.max_bytes) {
-    std::fprintf(stderr, "reigen-perf: --min is more than --max\n");
+  } catch (const CLI::ParseError& error) {
+    std::fprintf(stderr, "reigen-perf: %s\n", error.what());
     *exit_code = 2;
     return std::nullopt;
   }
   if (options.operations.empty()) options.operations.push_back(kOperations[0]);
   if (options.dtypes.empty()) options.dtypes.push_back(REIGEN_FLOAT32);
-  const auto measured = [&](const Operation& operation) {
-    return std::any_of(options.dtypes.begin(), options.dtypes.end(),
-                       [&](reigen_dtype dtype) { return IsSupported(operation, dtype); });
-  };
-  if (std::none_of(options.operations.begin(), options.operations.end(), measured)) {
-    std::fprintf(stderr, "reigen-perf: no such operation: bool has no average\n");
+  if (const std::string mistake = MistakeIn(options); !mistake.empty()) {
+    std::fprintf(stderr, "reigen-perf: %s\n", mistake.c_str());
     *exit_code = 2;
     return std::nullopt;
   }

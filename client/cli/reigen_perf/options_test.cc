@@ -5,12 +5,16 @@
 namespace reigen::perf {
 namespace {
 
-std::optional<Options> Parse(std::vector<std::string> words) {
+std::optional<Options> Parse(std::vector<std::string> words, int* exit_code) {
   words.insert(words.begin(), "reigen-perf");
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
+  return ParseOptions(static_cast<int>(argv.size()), argv.data(), exit_code);
+}
+
+std::optional<Options> Parse(const std::vector<std::string>& words) {
   int exit_code = 0;
-  return ParseOptions(static_cast<int>(argv.size()), argv.data(), &exit_code);
+  return Parse(words, &exit_code);
 }
 
 TEST(OptionsTest, SizesHaveUnitsOfPowersOf1024) {
@@ -61,6 +65,27 @@ TEST(OptionsTest, MistakesAreRefused) {
   EXPECT_FALSE(Parse({"--memory", "disk"}).has_value());
   EXPECT_FALSE(Parse({"--iters", "0"}).has_value());
   EXPECT_FALSE(Parse({"--op", "average", "--dtype", "bool"}).has_value());
+}
+
+TEST(OptionsTest, AMistakeIsOneLineAndCodeTwo) {
+  const auto said = [](const std::vector<std::string>& words) {
+    int exit_code = 0;
+    testing::internal::CaptureStderr();
+    EXPECT_FALSE(Parse(words, &exit_code).has_value());
+    EXPECT_EQ(2, exit_code);
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_EQ("reigen-perf: --memory: neither arena nor heap\n", said({"--memory", "disk"}));
+  EXPECT_EQ("reigen-perf: The following argument was not expected: more\n", said({"more"}));
+  EXPECT_EQ("reigen-perf: --json: its value is empty\n", said({"--json", ""}));
+}
+
+TEST(OptionsTest, HelpAndVersionAreNoMistakes) {
+  for (const char* const word : {"--help", "--version", "-v"}) {
+    int exit_code = -1;
+    EXPECT_FALSE(Parse({word}, &exit_code).has_value());
+    EXPECT_EQ(0, exit_code) << word;
+  }
 }
 
 }  // namespace
