@@ -102,7 +102,8 @@ class LostDaemonTest(unittest.TestCase):
             running.check_nothing_left(self)
 
     def test_a_killed_worker(self):
-        self.lose("reigen-worker", "serve", signal.SIGKILL, 71, r"host \d \(.*worker")
+        self.lose("reigen-worker", "serve", signal.SIGKILL, 71,
+                  r"host \d \(.*the worker ended: signal 9")
 
     def test_a_stopped_worker(self):
         self.lose("reigen-worker", "serve", signal.SIGSTOP, 71, r"host \d \(.*worker")

@@ -61,8 +61,13 @@ Actions JobWatch::OnHostReady(int host) {
 
 Actions JobWatch::OnHostLost(int host, const std::string& reason, const std::string& last_words,
                              Time now) {
-  hosts_[host].lost = true;
-  return Lose(host, WithLastWords(reason, last_words), now);
+  const std::string text = WithLastWords(reason, last_words);
+  if (!std::exchange(hosts_[host].lost, true)) {  // the first cause counts
+    hosts_[host].cause = reason;
+    hosts_[host].cause_with_words = text;
+  }
+  CompleteVerdict();
+  return Lose(host, text, now);
 }
 
 Actions JobWatch::OnHostDone(int host, const launch::GuardDone& done, Time now) {
@@ -111,6 +116,7 @@ void JobWatch::Propose(int code, const std::string& reason, int host, Time now) 
 Actions JobWatch::OnVerdict(const launch::Verdict& verdict, Time now) {
   if (verdict_) return {};
   verdict_ = verdict;
+  CompleteVerdict();
   stop_deadline_ = now + limits_.stop;
   kill_deadline_ = now + limits_.kill;
   Actions actions;
@@ -118,6 +124,15 @@ Actions JobWatch::OnVerdict(const launch::Verdict& verdict, Time now) {
   if (verdict.code() != 0 && !stopped_) actions = Stop(HostState::kStarting);
   Append(&actions, CloseCoordinatorIfAlone(now));
   return actions;
+}
+
+void JobWatch::CompleteVerdict() {
+  if (!verdict_ || verdict_->code() != kCodeHostLost) return;
+  const int host = verdict_->host();
+  if (host < 0 || static_cast<size_t>(host) >= hosts_.size()) return;
+  const Host& lost = hosts_[host];
+  if (verdict_->reason().find(lost.cause) != std::string::npos) return;
+  verdict_->set_reason(verdict_->reason() + "; " + lost.cause_with_words);
 }
 
 Actions JobWatch::Decide(int code, const std::string& reason, int host, bool stop_now, Time now) {

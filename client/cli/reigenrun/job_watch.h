@@ -91,10 +91,14 @@ class JobWatch {
     std::string name;
     HostState state = HostState::kStarting;
     bool lost = false;  // told
+    std::string cause{};  // of that
+    std::string cause_with_words{};  // and the last words
     std::optional<Time> heard{};  // its guard
   };
 
   Actions Lose(int host, const std::string& reason, Time now);
+  // With the lost host's cause: the coordinator may have seen no more than a stream end.
+  void CompleteVerdict();
   Actions LoseSilentHosts(Time now);
   Actions Decide(int code, const std::string& reason, int host, bool stop_now, Time now);
   Actions Stop(HostState state, bool hurry = false) const;

@@ -61,6 +61,67 @@ TEST_F(JobWatchTest, AFailedRanksCodeComesFromTheCoordinatorAndLaterLossesChange
   EXPECT_EQ(watch_.verdict().rank(), 2);
 }
 
+// The coordinator may see the stream end before the guard's word is here.
+TEST_F(JobWatchTest, WhyAWorkerEndedIsInTheVerdictWhicheverCameFirst) {
+  const std::string cause = "the worker ended: signal 9 (Killed)";
+  launch::Verdict short_of_it = Verdict(71, "host 1 (b): worker lost: the stream ended");
+  short_of_it.set_rank(-1);
+  short_of_it.set_host(1);
+  const std::string whole = "host 1 (b): worker lost: the stream ended; " + cause;
+  launch::GuardDone done;
+  done.set_worker_lost(true);
+  done.set_reason(cause);
+
+  BothReady();
+  watch_.OnVerdict(short_of_it, now_);
+  EXPECT_TRUE(watch_.OnHostLost(1, cause, "", now_).empty());
+  EXPECT_EQ(watch_.verdict().reason(), whole);
+  watch_.OnHostLost(0, "the worker ended: signal 7", "", now_);  // another host's
+  watch_.OnHostDone(1, done, now_);                              // said once
+  EXPECT_EQ(watch_.verdict().reason(), whole);
+  EXPECT_EQ(watch_.verdict().code(), 71);
+
+  watch_ = JobWatch({"a", "b"}, {}, now_);
+  BothReady();
+  watch_.OnHostLost(1, cause, "boom", now_);
+  watch_.OnVerdict(short_of_it, now_);
+  EXPECT_EQ(watch_.verdict().reason(), whole + "; its last words:\nboom");
+
+  watch_ = JobWatch({"a", "b"}, {}, now_);
+  BothReady();
+  watch_.OnVerdict(short_of_it, now_);
+  EXPECT_TRUE(watch_.OnHostDone(1, done, now_).empty());
+  EXPECT_EQ(watch_.verdict().reason(), whole);
+
+  // Those that say it, or are about something else, stay as they are.
+  watch_ = JobWatch({"a", "b"}, {}, now_);
+  BothReady();
+  watch_.OnHostLost(1, cause, "", now_);
+  short_of_it.set_reason("host 1 (b) was lost: " + cause);
+  watch_.OnVerdict(short_of_it, now_);
+  EXPECT_EQ(watch_.verdict().reason(), short_of_it.reason());
+  watch_ = JobWatch({"a", "b"}, {}, now_);
+  BothReady();
+  launch::Verdict failed = Verdict(7, "rank 2 ended");
+  failed.set_host(1);
+  watch_.OnVerdict(failed, now_);
+  watch_.OnHostLost(1, cause, "", now_);
+  EXPECT_EQ(watch_.verdict().reason(), "rank 2 ended");
+}
+
+TEST_F(JobWatchTest, WhatAGuardSaysOfItsWorkerAfterItWasItselfLostIsNoCause) {
+  BothReady();
+  watch_.OnHostAlive(1, now_);
+  Actions told;
+  for (; told.empty(); now_ += seconds(1)) told = watch_.OnTime(now_);
+  ASSERT_EQ(told[0].kind, Kind::kTellHostLost);
+  launch::Verdict verdict = Verdict(71, "host 1 (b) was lost: " + told[0].text);
+  verdict.set_host(1);
+  watch_.OnVerdict(verdict, now_);
+  watch_.OnHostLost(1, "the worker has stopped: no heartbeat for 3 s", "", now_);
+  EXPECT_EQ(watch_.verdict().reason(), verdict.reason());
+}
+
 TEST_F(JobWatchTest, OfSeveralCausesThatTheCoordinatorDidNotAnswerTheFirstCounts) {
   BothReady();
   watch_.OnHostLost(0, "the worker has stopped", "", now_);
