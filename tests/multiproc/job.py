@@ -19,6 +19,8 @@ FOLDER = os.path.dirname(os.path.abspath(__file__))
 TREE = os.path.dirname(os.path.dirname(FOLDER))
 PYTHON = "/usr/bin/python3"
 MARK = "REIGEN_TEST_MARK"
+# Arguments that place three ranks.
+PLACES = {"one host": ["-np", "3"], "two hosts": ["-H", "localhost:1,127.0.0.1:2"]}
 
 # What a job that cannot go on may take to end, everywhere (ARCHITECTURE.md, limits);
 # the machine may be busy with other tests.
