@@ -258,8 +258,10 @@ TEST(ChoiceTest, PortsNobodyAskedForAreInTheOrderOfTheirNames) {
   port.layer = LinkLayer::kInfiniBand;
   const std::vector<Candidate> machine = {Device("m1", {port, port}), Device("m10", {port}),
                                           Device("m2", {port}), Device("m0", {port})};
+  const auto choice = ChooseRails(machine, {});
+  ASSERT_TRUE(choice.ok()) << choice.status();
   std::string order;
-  for (const RailChoice& rail : ChooseRails(machine, {})->rails) {
+  for (const RailChoice& rail : choice->rails) {
     order += rail.device + ":" + std::to_string(rail.port.number) + " ";
   }
   EXPECT_EQ(order, "m0:1 m1:1 m1:2 m2:1 m10:1 ");
