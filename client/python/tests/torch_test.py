@@ -7,6 +7,7 @@ import warnings
 import torch
 
 import reigen.torch as hvd
+from reigen.torch import _gradients
 
 
 def setUpModule():
@@ -200,6 +201,22 @@ class OptimizerTest(unittest.TestCase):
         wrap(named_parameters=named, groups=2)
         with self.assertRaises(ValueError):
             wrap().set_backward_passes_per_step(0)
+
+
+class UnitsTest(unittest.TestCase):
+    def test_a_group_is_split_by_dtype_and_device(self):
+        group = [
+            torch.nn.Parameter(torch.ones(2, dtype=dtype, device=device))
+            for device in ("cpu", "meta")
+            for dtype in (torch.float32, torch.float64)
+            for _ in range(2)
+        ]
+        units = _gradients.units({p: str(n) for n, p in enumerate(group)}, [group])
+        pairs = [units[parameter] for parameter in group[::2]]
+        self.assertEqual([len(pair) for pair in pairs], [2, 2, 2, 2])
+        for first, second, pair in zip(group[::2], group[1::2], pairs):
+            self.assertIs(pair[0], first)
+            self.assertIs(pair[1], second)
 
 
 class ParametersTest(unittest.TestCase):

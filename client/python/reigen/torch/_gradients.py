@@ -65,11 +65,11 @@ def units(names, groups):
     """Parameter -> the tuple of parameters that are reduced together."""
     result = {}
     for group in groups:
-        # An all-reduce has one dtype: a mixed group becomes one of each.
-        by_dtype = {}
+        # An all-reduce has one dtype on one device: a mixed group becomes one of each.
+        by_kind = {}
         for parameter in group:
-            by_dtype.setdefault(parameter.dtype, []).append(parameter)
-        for members in by_dtype.values():
+            by_kind.setdefault((parameter.dtype, parameter.device), []).append(parameter)
+        for members in by_kind.values():
             unit = tuple(members)
             result.update({parameter: unit for parameter in unit})
     return {parameter: result.get(parameter, (parameter,)) for parameter in names}

@@ -46,15 +46,30 @@ def inplace_view(tensor):
     return _view(tensor)
 
 
+def _stream(handle, device):
+    # ExternalStream takes the default stream's handle, 0, for none given.
+    if handle == 0:
+        return torch.cuda.default_stream(device)
+    return torch.cuda.ExternalStream(handle, device=device)
+
+
 def after(views, result):
     """What synchronize() gives: the result, once the stream that is current by then
-    waits for the one that was when the operation started."""
+    waits for the one that was when the operation started. The allocator is told that
+    the tensors are used there too: it would give their memory to the first stream's next."""
 
     def finish():
-        for device, stream in {(v.device, v.stream) for v in views if v.device_kind == CUDA}:
-            current = torch.cuda.current_stream(device)
-            if current.cuda_stream != stream:
-                current.wait_stream(torch.cuda.ExternalStream(stream, device=device))
+        waited = set()
+        for view in views:
+            if view.device_kind != CUDA:
+                continue
+            current = torch.cuda.current_stream(view.device)
+            if current.cuda_stream == view.stream:
+                continue
+            if (view.device, view.stream) not in waited:
+                waited.add((view.device, view.stream))
+                current.wait_stream(_stream(view.stream, view.device))
+            view.owner.record_stream(current)
         return result
 
     return finish

@@ -70,17 +70,43 @@ def check_more(rank, size):
         assert np.array_equal(many[n].values(), np.full(n + 1, total))
 
 
+def torch_calls(size):
+    """What starts an operation of two tensors, and what comes of ones that hold the rank."""
+    total = sum(range(size))
+    return (
+        (lambda a, b: hvd.allreduce_async_(a, op=hvd.Sum, name="t"), (total,)),
+        (lambda a, b: hvd.allreduce_async(a, op=hvd.Sum, name="t"), (total,)),
+        (lambda a, b: hvd.grouped_allreduce_async_([a, b], op=hvd.Sum, name="t"), (total, total)),
+        (lambda a, b: hvd.grouped_allreduce_async([a, b], op=hvd.Max, name="t"), (size - 1,) * 2),
+        (lambda a, b: hvd.broadcast_async_(a, 1, name="t"), (1,)),
+        (lambda a, b: hvd.broadcast_async(a, 2, name="t"), (2,)),
+    )
+
+
 def check_torch(rank, size):
     fake_gpu.Streams.install()
+    default = torch.cuda.default_stream()
     first = fake_gpu.FakeStream(fake_gpu.new_stream())
     second = fake_gpu.FakeStream(fake_gpu.new_stream())
-    fake_gpu.Streams.current = first
-    tensor = fake_gpu.CudaTensor.make(torch.full((3, 5), float(rank)))
-    handle = hvd.allreduce_async_(tensor, op=hvd.Sum, name="torch")
-    # Another stream is current when it is waited for.
-    fake_gpu.Streams.current = second
-    assert hvd.synchronize(handle) is tensor
-    assert np.array_equal(tensor.on_device(second.cuda_stream), np.full((3, 5), sum(range(size))))
+    # Another stream may be current when the operation is waited for.
+    for begin, end in ((first, first), (first, second), (default, second), (first, default)):
+        for dtype in (torch.float32, torch.float16, torch.bfloat16):
+            for number, (start, expected) in enumerate(torch_calls(size)):
+                fake_gpu.Streams.current = begin
+                tensors = [
+                    fake_gpu.CudaTensor.make(torch.full(shape, float(rank)).to(dtype))
+                    for shape in ((3, 5), (7,))
+                ]
+                handle = start(*tensors)
+                fake_gpu.Streams.current = end
+                result = hvd.synchronize(handle)
+                results = result if isinstance(result, list) else [result]
+                assert len(results) == len(expected), number
+                for tensor, value in zip(results, expected):
+                    seen = tensor.on_device(end)
+                    where = (begin.cuda_stream, end.cuda_stream, dtype, number, seen)
+                    assert torch.equal(seen, torch.full_like(seen, value)), where
+                    assert begin is end or tensor.recorded == end.cuda_stream, where
 
 
 def check_mixed(rank):

@@ -34,7 +34,8 @@ def begin(device=0):
 
 def new_stream():
     stream = ctypes.c_void_p()
-    call(cuda.cuStreamCreateWithPriority(ctypes.byref(stream), 0, 0))
+    # Like torch's, it does not wait for the default stream.
+    call(cuda.cuStreamCreateWithPriority(ctypes.byref(stream), 1, 0))
     return stream.value
 
 
@@ -162,24 +163,38 @@ class Streams:
     @classmethod
     def install(cls):
         torch.cuda.current_stream = lambda device=None: cls.current
-        torch.cuda.ExternalStream = lambda handle, device=None: FakeStream(handle)
+        torch.cuda.default_stream = lambda device=None: FakeStream(0)
+        # As torch does: what has no handle is a stream of torch's own, of no use to anybody.
+        torch.cuda.ExternalStream = lambda handle, device=None: FakeStream(handle or new_stream())
 
 
 class CudaTensor(torch.Tensor):
-    """A torch tensor that says it lies on cuda:0, and whose memory does."""
+    """A torch tensor that says it lies on cuda:0. Its memory there is made, with its
+    elements, when its address is first asked for."""
 
     @staticmethod
     def make(values):
-        tensor = torch.Tensor._make_subclass(CudaTensor, values)
-        tensor.memory = Array(values.numpy(), Streams.current.cuda_stream)
-        return tensor
+        return torch.Tensor._make_subclass(CudaTensor, values)
 
     @property
     def device(self):
         return torch.device("cuda", 0)
 
+    def detach(self):
+        return self
+
     def data_ptr(self):
-        return self.memory.pointer
+        if not hasattr(self, "memory"):
+            elements = self.as_subclass(torch.Tensor).reshape(-1).view(torch.uint8).numpy()
+            self.memory = allocate(elements.nbytes)
+            put(self.memory, elements, Streams.current.cuda_stream)
+        return self.memory
+
+    def record_stream(self, stream):
+        self.recorded = stream.cuda_stream
 
     def on_device(self, stream):
-        return get(self.memory.pointer, tuple(self.shape), self.memory.dtype, stream)
+        """What the stream sees, as a tensor in host memory."""
+        nbytes = self.numel() * self.element_size()
+        elements = torch.from_numpy(get(self.memory, nbytes, "uint8", stream.cuda_stream))
+        return elements.view(self.dtype).reshape(tuple(self.shape))
