@@ -10,7 +10,7 @@ import sys
 
 from . import _library, _start
 from ._handles import synchronize
-from ._views import CUDA, View, view_of
+from ._views import CUDA, View, torch_tensors, view_of
 
 _FORMATS = {
     "uint8": "B",
@@ -44,6 +44,10 @@ def _input(obj):
 
 
 def _new_on_device(view):
+    tensors = torch_tensors(view.owner)
+    if tensors is not None:
+        result = tensors.new_like(view.owner)
+        return result, tensors.input_view(result)
     library = sys.modules.get(type(view.owner).__module__.split(".")[0])
     if not hasattr(library, "empty_like"):
         raise ValueError("the library of this CUDA array has no empty_like: use the in-place form")
@@ -109,7 +113,7 @@ def allreduce(tensor, name=None, op=None, prescale_factor=1.0, postscale_factor=
 
 def allreduce_async_(tensor, name=None, op=None, prescale_factor=1.0, postscale_factor=1.0):
     """As allreduce_async; the result replaces the tensor's elements."""
-    view = view_of(tensor)
+    view = view_of(tensor, written=True)
     return _start.start_allreduce(
         name,
         [(view, view)],
@@ -155,7 +159,7 @@ def grouped_allreduce_async_(
     tensors, name=None, op=None, prescale_factor=1.0, postscale_factor=1.0
 ):
     """As grouped_allreduce_async; the results replace the tensors' elements."""
-    views = [view_of(tensor) for tensor in tensors]
+    views = [view_of(tensor, written=True) for tensor in tensors]
     return _start.start_allreduce(
         name,
         [(view, view) for view in views],
@@ -189,7 +193,7 @@ def broadcast(tensor, root_rank, name=None):
 
 def broadcast_async_(tensor, root_rank, name=None):
     """As broadcast_async; the result replaces the tensor's elements."""
-    view = view_of(tensor)
+    view = view_of(tensor, written=True)
     return _start.start_broadcast(name, [(view, view)], root_rank, lambda: tensor)
 
 

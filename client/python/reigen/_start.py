@@ -58,6 +58,20 @@ def _array(pairs):
     return array
 
 
+def _following(pairs, finish):
+    """finish, after what the results' views have to do before."""
+    follow = [target.follow for _, target in pairs if target.follow is not None]
+    if not follow:
+        return finish
+
+    def follow_and_finish():
+        for each in follow:
+            each()
+        return finish()
+
+    return follow_and_finish
+
+
 def _encoded(name):
     return None if name is None else str(name).encode()
 
@@ -76,7 +90,7 @@ def start_allreduce(name, pairs, op, prescale, postscale, finish):
             _encoded(name), array, len(pairs), ctypes.byref(options), ctypes.byref(handle)
         )
     )
-    return _handles.register(handle.value, pairs, finish)
+    return _handles.register(handle.value, pairs, _following(pairs, finish))
 
 
 def start_broadcast(name, pairs, root_rank, finish):
@@ -91,7 +105,7 @@ def start_broadcast(name, pairs, root_rank, finish):
             _encoded(name), array, len(pairs), ctypes.byref(options), ctypes.byref(handle)
         )
     )
-    return _handles.register(handle.value, pairs, finish)
+    return _handles.register(handle.value, pairs, _following(pairs, finish))
 
 
 def barrier():

@@ -3,6 +3,7 @@ __cuda_array_interface__ (CuPy, Numba) or __dlpack__, objects with the buffer
 protocol. NumPy itself is not needed."""
 
 import ctypes
+import sys
 
 from . import _library
 
@@ -18,12 +19,13 @@ class View:
     """A tensor. Strides are in bytes; None: C-contiguous.
 
     device_kind HOST, or CUDA: then device is its number (ANY_DEVICE: the memory tells)
-    and stream the CUstream that its contents are ready on.
+    and stream the CUstream that its contents are ready on. follow() is called once an
+    operation that wrote it has succeeded, by who waited for it.
     """
 
     __slots__ = (
         "pointer", "dtype", "shape", "strides", "readonly", "owner",
-        "device_kind", "device", "stream",
+        "device_kind", "device", "stream", "follow",
     )
 
     def __init__(self, pointer, dtype, shape, strides, readonly, owner):
@@ -36,6 +38,7 @@ class View:
         self.device_kind = HOST
         self.device = 0
         self.stream = 0
+        self.follow = None
 
     def on_cuda(self, device, stream):
         """The same, its pointer being one of a CUDA device."""
@@ -45,8 +48,22 @@ class View:
         return self
 
 
-def view_of(obj):
-    """The view of an object; TypeError names what is not understood."""
+def torch_tensors(obj):
+    """The module for torch's tensors if the object is one, without an import of torch."""
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(obj, getattr(torch, "Tensor", ())):
+        return None
+    from .torch import _tensors  # pylint: disable=import-outside-toplevel
+
+    return _tensors
+
+
+def view_of(obj, written=False):
+    """The view of an object, also to be written; TypeError names what is not understood."""
+    tensors = torch_tensors(obj)
+    if tensors is not None:
+        # Its interfaces below do not tell which stream its contents are ready on.
+        return tensors.inplace_view(obj) if written else tensors.input_view(obj)
     interface = getattr(obj, "__array_interface__", None)
     if interface is not None and hasattr(obj, "dtype"):
         return _of_array(obj, interface)

@@ -6,6 +6,7 @@ import warnings
 
 import torch
 
+import reigen
 import reigen.torch as hvd
 from reigen.torch import _gradients
 
@@ -37,6 +38,20 @@ class TensorTest(unittest.TestCase):
             ):
                 self.assertEqual(result.dtype, dtype)
                 self.assertTrue(torch.equal(result, values))
+
+    def test_functions_for_arrays_take_tensors_of_every_kind(self):
+        for dtype in (torch.bool, torch.bfloat16, torch.float32):
+            values = torch.tensor([1, 0, 1]).to(dtype)
+            op = hvd.Max if dtype == torch.bool else hvd.Sum
+            self.assertIs(reigen.allreduce_(values, op=op), values)
+            self.assertTrue(torch.equal(values, torch.tensor([1, 0, 1]).to(dtype)))
+        negated = torch.tensor([1 + 2j]).conj().imag
+        self.assertTrue(negated.is_neg())
+        self.assertEqual(reigen.allreduce(negated).tolist(), [-2])
+        with self.assertRaisesRegex(ValueError, "negated"):
+            reigen.allreduce_(negated)
+        trained = torch.nn.Parameter(torch.ones(2))
+        self.assertEqual(reigen.allreduce(trained, op=hvd.Sum).tolist(), [1, 1])
 
     def test_views_are_written_where_they_lie(self):
         base = torch.arange(24.0).reshape(2, 3, 4)

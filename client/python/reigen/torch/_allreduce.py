@@ -5,7 +5,7 @@ import torch
 from .. import _start
 from .._handles import synchronize
 from .._start import Average, Sum, chosen_op
-from ._tensors import after, inplace_view, input_view, new_like
+from ._tensors import inplace_view, input_view, new_like
 from .compression import Compression
 
 
@@ -14,14 +14,13 @@ def _start_new(tensors, name, op, prescale, postscale, single):
     results = [new_like(tensor) for tensor in tensors]
     pairs = [(source, input_view(out)) for source, out in zip(inputs, results)]
     result = results[0] if single else results
-    finish = after([out for _, out in pairs], result)
-    return _start.start_allreduce(name, pairs, op, prescale, postscale, finish)
+    return _start.start_allreduce(name, pairs, op, prescale, postscale, lambda: result)
 
 
 def _start_inplace(tensors, name, op, prescale, postscale, result):
     views = [inplace_view(tensor) for tensor in tensors]
     pairs = [(view, view) for view in views]
-    return _start.start_allreduce(name, pairs, op, prescale, postscale, after(views, result))
+    return _start.start_allreduce(name, pairs, op, prescale, postscale, lambda: result)
 
 
 def allreduce_async(

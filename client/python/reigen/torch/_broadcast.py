@@ -8,7 +8,7 @@ from .. import _life, _start
 from .._handles import synchronize
 from .._start import Average
 from ._allreduce import allreduce
-from ._tensors import after, inplace_view, input_view, new_like
+from ._tensors import inplace_view, input_view, new_like
 
 
 def broadcast_async(tensor, root_rank, name=None):
@@ -16,13 +16,13 @@ def broadcast_async(tensor, root_rank, name=None):
     source = input_view(tensor)
     result = new_like(tensor)
     pair = (source, input_view(result))
-    return _start.start_broadcast(name, [pair], root_rank, after(pair[1:], result))
+    return _start.start_broadcast(name, [pair], root_rank, lambda: result)
 
 
 def broadcast_async_(tensor, root_rank, name=None):
     """Starts a broadcast that replaces the tensor's elements."""
     view = inplace_view(tensor)
-    return _start.start_broadcast(name, [(view, view)], root_rank, after([view], tensor))
+    return _start.start_broadcast(name, [(view, view)], root_rank, lambda: tensor)
 
 
 def broadcast_(tensor, root_rank, name=None):

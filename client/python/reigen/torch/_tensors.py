@@ -1,9 +1,11 @@
 """torch tensors as views of memory."""
 
+import functools
+
 import torch
 
 from .. import _library
-from .._views import CUDA, View
+from .._views import View
 
 _DTYPES = {getattr(torch, name): number for name, number in _library.DTYPES.items()}
 
@@ -30,7 +32,17 @@ def _view(tensor):
     if tensor.device.type == "cpu":
         return view
     stream = torch.cuda.current_stream(tensor.device)
+    view.follow = functools.partial(_follow, tensor, stream)
     return view.on_cuda(tensor.device.index, stream.cuda_stream)
+
+
+def _follow(tensor, stream):
+    """Once the result is there for the stream that was current at the start: so for the one
+    that is current now. The allocator is told, which would give the memory to the former."""
+    current = torch.cuda.current_stream(tensor.device)
+    if current.cuda_stream != stream.cuda_stream:
+        current.wait_stream(stream)
+        tensor.record_stream(current)
 
 
 def input_view(tensor):
@@ -44,35 +56,6 @@ def inplace_view(tensor):
     if _checked(tensor).is_neg():
         raise ValueError("a lazily negated view cannot hold a result")
     return _view(tensor)
-
-
-def _stream(handle, device):
-    # ExternalStream takes the default stream's handle, 0, for none given.
-    if handle == 0:
-        return torch.cuda.default_stream(device)
-    return torch.cuda.ExternalStream(handle, device=device)
-
-
-def after(views, result):
-    """What synchronize() gives: the result, once the stream that is current by then
-    waits for the one that was when the operation started. The allocator is told that
-    the tensors are used there too: it would give their memory to the first stream's next."""
-
-    def finish():
-        waited = set()
-        for view in views:
-            if view.device_kind != CUDA:
-                continue
-            current = torch.cuda.current_stream(view.device)
-            if current.cuda_stream == view.stream:
-                continue
-            if (view.device, view.stream) not in waited:
-                waited.add((view.device, view.stream))
-                current.wait_stream(_stream(view.stream, view.device))
-            view.owner.record_stream(current)
-        return result
-
-    return finish
 
 
 def new_like(tensor):

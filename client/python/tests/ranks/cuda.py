@@ -80,6 +80,9 @@ def torch_calls(size):
         (lambda a, b: hvd.grouped_allreduce_async([a, b], op=hvd.Max, name="t"), (size - 1,) * 2),
         (lambda a, b: hvd.broadcast_async_(a, 1, name="t"), (1,)),
         (lambda a, b: hvd.broadcast_async(a, 2, name="t"), (2,)),
+        # Of NumPy's kind, which would see torch's tensors without their stream.
+        (lambda a, b: reigen.allreduce_async_(a, op=reigen.Sum, name="t"), (total,)),
+        (lambda a, b: reigen.allreduce_async(a, op=reigen.Sum, name="t"), (total,)),
     )
 
 
