@@ -11,10 +11,8 @@
 namespace reigen::sim {
 namespace {
 
-constexpr uint64_t kSeeds = 400;
-
 TEST(SimTest, JobsFromSeedsGoAsTheDesignSays) {
-  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (uint64_t seed = 1; seed <= REIGEN_SIM_SEEDS; ++seed) {
     const std::string wrong = RunSeed(seed, Plant::kNone);
     ASSERT_EQ(wrong, "") << "see it again: bazel run //tests/sim:sim_test -- --seed=" << seed;
   }
