@@ -1,28 +1,16 @@
 """gdr_check itself works, as far as one machine goes: over the fake driver, on the installed
 tree, with two names of this machine for two hosts, whose links are TCP."""
-import importlib.machinery
-import importlib.util
 import os
 import re
 import subprocess
-import sys
 import tempfile
+import time
 import unittest
 
-TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-PREFIX = os.path.join(TREE, ".bazel/prefix")
-FAKE = os.path.join(TREE, ".bazel/bin/client/cuda/testing")
+from scripts import FAKE, PREFIX, TREE, load_script, write_program
+
 SCRIPT = os.path.join(TREE, "tests/hardware/gdr_check")
 HOSTS = ["--hosts", "localhost,127.0.0.1"]
-
-
-def load_script():
-    loader = importlib.machinery.SourceFileLoader("gdr_check", SCRIPT)
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("gdr_check", loader))
-    writes_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True
-    loader.exec_module(module)
-    sys.dont_write_bytecode = writes_bytecode
-    return module
 
 
 def gdr_check(arguments):
@@ -65,21 +53,17 @@ class GdrCheckTest(unittest.TestCase):
         self.assertTrue(any(row[:2] == ("skip", "ib_write_bw --use_cuda") for row in rows), output)
 
     def test_doctor_may_chat_on_stderr_and_one_that_does_not_answer_is_a_row(self):
-        script = load_script()
+        script = load_script("gdr_check")
         script.DOCTOR_SECONDS = 30
         report = ('{"hosts": [{"host": "a", "findings": [], "verdict": "good", "transport": "rdma",'
                   ' "gpu_rdma": []}]}')
         with tempfile.TemporaryDirectory() as folder:
-            os.makedirs(folder + "/bin")
-            for name in ("reigenrun", "reigenctl"):
-                with open(folder + "/bin/" + name, "w") as program:
-                    os.fchmod(program.fileno(), 0o755)
+            write_program(folder + "/bin/reigenrun", "")
             options = script.parse_arguments(["--prebuilt", folder, "--hosts", "a,b"])
             env = dict(os.environ, PATH=folder + "/bin:" + os.environ["PATH"])
 
             def rows(doctor):
-                with open(folder + "/bin/reigenctl", "w") as program:
-                    program.write("#!/bin/sh\n" + doctor)
+                write_program(folder + "/bin/reigenctl", doctor)
                 table = script.Table("gdr_check", 60)
                 script.check_hosts(table, options, env)
                 return [tuple(row) for row in table.rows]
@@ -92,13 +76,10 @@ class GdrCheckTest(unittest.TestCase):
             self.assertEqual(rows("exec sleep 60"), [("FAIL", "doctor", "no answer in 1 s")])
 
     def test_doctor_is_asked_about_the_job_that_is_measured(self):
-        script = load_script()
+        script = load_script("gdr_check")
         with tempfile.TemporaryDirectory() as folder:
-            os.makedirs(folder + "/bin")
             for name in ("reigenrun", "reigenctl"):
-                with open(folder + "/bin/" + name, "w") as program:
-                    os.fchmod(program.fileno(), 0o755)
-                    program.write('#!/bin/sh\necho "$@" >> %s/%s\n' % (folder, name))
+                write_program(folder + "/bin/" + name, 'echo "$@" >> %s/%s' % (folder, name))
             env = dict(os.environ, PATH=folder + "/bin:" + os.environ["PATH"])
             options = script.parse_arguments(["--prebuilt", folder, "--hosts", "a,b", "--transport",
                                               "auto", "--rdma-devices", "mlx5_9,mlx5_8"])
@@ -111,16 +92,14 @@ class GdrCheckTest(unittest.TestCase):
                                   file.read())
 
     def test_the_rate_of_ib_write_bw_is_read_and_remote_commands_are_quoted(self):
-        script = load_script()
+        script = load_script("gdr_check")
         output = (" #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n"
                   " 8388608    29400            0.00               393.31             0.005861\n"
                   "-----\n")
         self.assertAlmostEqual(script.perftest_rate(output), 393.31 / 8)
         self.assertEqual(script.perftest_rate("Couldn't listen to port 18591\n"), 0)
         with tempfile.TemporaryDirectory() as folder:
-            os.makedirs(folder + "/bin")
-            with open(folder + "/bin/reigenrun", "w") as program:
-                os.fchmod(program.fileno(), 0o755)
+            write_program(folder + "/bin/reigenrun", "")
             options = script.parse_arguments(["--prebuilt", folder, "--hosts", "a,b"])
             self.assertEqual(script.on_host(options, "b", ["x", "y z"]),
                              ["ssh", "-o", "BatchMode=yes", "b", "x 'y z'"])
@@ -129,6 +108,35 @@ class GdrCheckTest(unittest.TestCase):
             self.assertEqual(script.on_host(options, "b", ["x", "y z"]),
                              ["ip", "netns", "exec", "b", "x", "y z"])
         self.assertEqual(script.on_host(options, "localhost", ["x"]), ["x"])
+
+    def perftest(self, ib_write_bw, seconds_left=60):
+        """The rows of that part with this shell script for ib_write_bw, and the seconds it took."""
+        script = load_script("gdr_check")
+        script.PERFTEST_LEAST_SECONDS = 7
+        with tempfile.TemporaryDirectory() as folder:
+            write_program(folder + "/bin/reigenrun", "")
+            write_program(folder + "/bin/ib_write_bw", ib_write_bw)
+            options = script.parse_arguments(["--prebuilt", folder] + HOSTS)
+            table = script.Table("gdr_check", seconds_left)
+            path, os.environ["PATH"] = os.environ["PATH"], folder + "/bin:" + os.environ["PATH"]
+            begin = time.monotonic()
+            try:
+                script.check_perftest(table, options, 10)
+            finally:
+                os.environ["PATH"] = path
+        return [tuple(row) for row in table.rows], time.monotonic() - begin
+
+    def test_ib_write_bw_is_measured_in_the_time_that_is_left(self):
+        what = "ib_write_bw --use_cuda"
+        rows, _ = self.perftest("[ $1 = --help ] && exec echo --use_cuda; echo ' 1 1 0.0 80.0 0.1'; "
+                                'for last; do :; done; [ "$last" = localhost ] || exec sleep 600')
+        self.assertEqual([("note", what, "10.00 GB/s"),
+                          ("note", "best all-reduce to ib_write_bw", "1.00")], rows)
+        self.assertEqual([("skip", what, "no time is left for it")], self.perftest("exit 1", 5)[0])
+        rows, took = self.perftest("[ $1 = --help ] && exec echo --use_cuda; exec sleep 600", 9)
+        self.assertEqual(1, len(rows))
+        self.assertRegex(rows[0][2], r"^not done in \d+ s$")
+        self.assertLess(took, 300)  # and not the 600 of either
 
 
 if __name__ == "__main__":

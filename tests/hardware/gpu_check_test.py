@@ -1,7 +1,6 @@
 """gpu_check itself works: over the fake driver, on the installed tree."""
+import ast
 import contextlib
-import importlib.machinery
-import importlib.util
 import io
 import os
 import re
@@ -11,27 +10,19 @@ import sys
 import tempfile
 import unittest
 
-TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-PREFIX = os.path.join(TREE, ".bazel/prefix")
-FAKE = os.path.join(TREE, ".bazel/bin/client/cuda/testing")
+from scripts import FAKE, PREFIX, TREE, load_script, write_program
+
+CHECK = "tests/hardware/gpu_check"
+# What goes to a machine with a GPU, together with the tree, is 64 MiB at most.
+MOST_PACKED_BYTES = 40 << 20
 DTYPES = ["uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64",
           "bool"]
 
 
-def load_script():
-    path = os.path.join(TREE, "tests/hardware/gpu_check")
-    loader = importlib.machinery.SourceFileLoader("gpu_check", path)
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("gpu_check", loader))
-    writes_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True
-    loader.exec_module(module)
-    sys.dont_write_bytecode = writes_bytecode
-    return module
-
-
-def gpu_check(arguments, libraries):
+def gpu_check(arguments, libraries, tree=TREE):
     """(exit status, {what: result}, output)"""
     env = dict(os.environ, LD_LIBRARY_PATH=libraries)
-    done = subprocess.run([os.path.join(TREE, "tests/hardware/gpu_check"), "--quick"] + arguments,
+    done = subprocess.run([sys.executable, os.path.join(tree, CHECK), "--quick"] + arguments,
                           env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           timeout=480, check=False)
     table = done.stdout.split("\ngpu_check, ")[-1].splitlines()[1:]
@@ -54,8 +45,17 @@ class GpuCheckTest(unittest.TestCase):
         self.assertIn("dma-buf export", rows)
         self.assertIn("a command of 64 KiB", rows)
 
-    def test_all_parts_with_an_installed_prefix(self):
-        code, rows, output = gpu_check(["--prebuilt", PREFIX], FAKE)
+    def test_all_parts_with_what_pack_makes_of_an_installed_prefix(self):
+        with tempfile.TemporaryDirectory() as folder:
+            archive = folder + "/check.tar.gz"
+            subprocess.run([os.path.join(TREE, "tests/hardware/pack"), archive, "--prebuilt", PREFIX],
+                           check=True, stdout=subprocess.DEVNULL)
+            self.assertLess(os.path.getsize(archive), MOST_PACKED_BYTES)
+            subprocess.run(["tar", "xzf", archive, "-C", folder], check=True)
+            self.assertTrue(os.path.exists(
+                folder + "/reigen/prefix/libexec/reigen/lib/libibverbs.so.1"))
+            code, rows, output = gpu_check(["--prebuilt", folder + "/reigen/prefix"], FAKE,
+                                           folder + "/reigen")
         if "no kernels were built in" in output:
             self.skipTest("built without nvcc")
         self.assertEqual(code, 0, output)
@@ -73,10 +73,10 @@ class GpuCheckTest(unittest.TestCase):
         self.assertIn("digits_torch.py on the GPU", rows)
 
     def test_the_row_of_the_torch_example_has_its_accuracy_or_what_went_wrong(self):
-        script = load_script()
+        script = load_script("gpu_check")
         said = "accuracy on 450 test samples: 97.33 % with 2 ranks, 97.11 % in one process"
         self.assertEqual(self.digits_rows(script, "no module named torch", "exit 9"),
-                         [("skip", "no module named torch")])
+                         [("skip", "no module named torch (%s)" % sys.executable)])
         self.assertEqual(self.digits_rows(script, "", "echo epoch 1; echo '[0] %s'" % said),
                          [("pass", said)])
         self.assertEqual(self.digits_rows(script, "", "echo epoch 1"),
@@ -89,22 +89,101 @@ class GpuCheckTest(unittest.TestCase):
 
     def digits_rows(self, script, no_torch, reigenrun):
         """The rows of that part with this shell script for a reigenrun."""
-        script.why_no_torch = lambda: no_torch
+        script.why_no_torch = lambda seconds: no_torch
         with tempfile.TemporaryDirectory() as folder:
-            with open(folder + "/reigenrun", "w") as program:
-                program.write("#!/bin/sh\n" + reigenrun + "\n")
-                os.fchmod(program.fileno(), 0o755)
+            write_program(folder + "/reigenrun", reigenrun)
             table = script.Table("gpu_check", 60)
             with contextlib.redirect_stdout(io.StringIO()):
                 script.check_digits(table, dict(os.environ, PATH=folder + ":" + os.environ["PATH"]))
         self.assertEqual({what for _, what, _ in table.rows}, {"digits_torch.py on the GPU"})
         return [(result, value) for result, _, value in table.rows]
 
+    def test_a_torch_that_is_imported_for_too_long_is_a_reason_and_no_end(self):
+        script = load_script("gpu_check")
+        with tempfile.TemporaryDirectory() as folder:
+            write_program(folder + "/python", "exec sleep 600")
+            executable, sys.executable = sys.executable, folder + "/python"
+            try:
+                self.assertEqual("importing torch took more than 1 s", script.why_no_torch(1))
+            finally:
+                sys.executable = executable
+
+    def test_the_python_that_runs_the_check_is_asked_for_torch(self):
+        script = load_script("gpu_check")
+        with tempfile.TemporaryDirectory() as folder:
+            for answer, reason in (("echo yes", ""), ("echo no", "torch sees no GPU"),
+                                   ("echo No module named torch >&2; exit 1", "No module named torch")):
+                write_program(folder + "/python", answer)
+                executable, sys.executable = sys.executable, folder + "/python"
+                try:
+                    self.assertEqual(reason, script.why_no_torch(60))
+                finally:
+                    sys.executable = executable
+
+    def test_kernels_that_hang_do_not_keep_the_jobs_from_running(self):
+        script = load_script("gpu_check")
+        script.KERNELS_SECONDS = 1
+        script.has_driver = lambda: True
+        script.why_no_torch = lambda seconds: "no torch"
+        with tempfile.TemporaryDirectory() as folder:
+            write_program(folder + "/libexec/reigen/kernel_check",
+                          "echo 'ROW pass|kernels load|1 byte'; exec sleep 600")
+            write_program(folder + "/bin/reigenrun", 'while [ "$1" != --as ]; do shift; done\n'
+                          'echo "ROW note|$2: bits|1f"')
+            table = script.Table("gpu_check", 60)
+            with contextlib.redirect_stdout(io.StringIO()):
+                script.check_all(table, folder, [])
+        rows = [row[:2] for row in table.rows]
+        self.assertEqual([("pass", "kernels load"), ("FAIL", "kernels")], rows[:2])
+        self.assertEqual([("note", label + ": bits") for label, _ in script.JOBS], rows[2:7])
+        self.assertIn(("pass", "2 hosts: bits as by the CPU"), rows)
+
+    def test_a_job_that_fell_back_to_the_cpu_fails_unless_its_row_says_so(self):
+        script = load_script("gpu_check")
+        with tempfile.TemporaryDirectory() as folder:
+            write_program(folder + "/bin/reigenrun",
+                          "echo '[0]<stderr>:reigen: CUDA tensors go through host memory: no handles'")
+            table = script.Table("gpu_check", 60)
+            with contextlib.redirect_stdout(io.StringIO()):
+                script.check_ranks(table, folder, {"PATH": folder + "/bin:/usr/bin:/bin"}, [])
+        for label, _ in script.JOBS:
+            text = "reigen: CUDA tensors go through host memory: no handles"
+            result = "note" if label.endswith("by the CPU") else "FAIL"
+            self.assertIn((result, label, text), table.rows)
+
+    def test_libraries_that_the_machine_lacks_are_those_of_the_archive_or_are_named(self):
+        script = load_script("gpu_check")
+        with tempfile.TemporaryDirectory() as folder:
+            write_program(folder + "/bin/ldd", 'case ":$LD_LIBRARY_PATH:" in *reigen/lib:*) ;; '
+                          "*) echo '\tlibibverbs.so.1 => not found';; esac")
+            env = {"PATH": folder + "/bin:/usr/bin:/bin"}
+            table = script.Table("gpu_check", 60)
+            self.assertFalse(script.check_libraries(table, folder, env))
+            self.assertEqual(("FAIL", "libraries"), table.rows[0][:2])
+            self.assertIn("lacks libibverbs.so.1: install libibverbs1", table.rows[0][2])
+            os.makedirs(folder + "/libexec/reigen/lib")
+            table = script.Table("gpu_check", 60)
+            self.assertTrue(script.check_libraries(table, folder, env))
+            self.assertEqual(["note"], [result for result, _, _ in table.rows])
+            self.assertEqual(folder + "/libexec/reigen/lib", env["LD_LIBRARY_PATH"])
+            write_program(folder + "/bin/ldd", "echo \"x: version \\`GLIBC_2.36' not found\"")
+            self.assertFalse(script.check_libraries(table, folder, env))
+            self.assertIn("lacks GLIBC_2.36", table.rows[-1][2])
+
+    def test_nvcc_has_the_flags_of_the_build(self):
+        with open(os.path.join(TREE, "bazel/cuda.bzl")) as file:
+            rule = file.read()
+        lists = re.findall(r"args\.add_all\((\[.*?\])\)", rule)
+        flags = [flag for text in lists for flag in ast.literal_eval(text) if flag not in ("-I", ".")]
+        for kind in ast.literal_eval(re.search(r"GENCODE = (\[.*?\])", rule, re.DOTALL).group(1)):
+            flags += ["-gencode", kind]
+        self.assertEqual(flags, load_script("gpu_check").NVCC_FLAGS)
+
     def test_the_sources_of_what_checks_the_kernels_are_all_that_gxx_needs(self):
         # In one file, which takes seconds; --long builds them as gpu_check does.
         with tempfile.TemporaryDirectory() as folder:
             with open(folder + "/all.cc", "w") as out:
-                out.writelines('#include "%s"\n' % source for source in load_script().SOURCES)
+                out.writelines('#include "%s"\n' % source for source in load_script("gpu_check").SOURCES)
             done = subprocess.run(["g++", "-std=c++20", "-I", TREE, "-o", folder + "/kernel_check",
                                    folder + "/all.cc", "-ldl", "-pthread"], text=True, check=False,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=480)
