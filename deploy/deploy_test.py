@@ -2,10 +2,13 @@
 
 Run by tests/run, after it has installed to .bazel/prefix.
 """
+import importlib.machinery
+import importlib.util
 import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -53,9 +56,7 @@ class InstalledTest(unittest.TestCase):
         for name in PROGRAMS:
             self.assertTrue(os.access(os.path.join(PREFIX, "bin", name), os.X_OK), name)
         for name in ["lib/libreigen.so", "include/reigen/reigen.h", "include/reigen/reigen.hpp",
-                     "python/reigen/__init__.py", "python/reigen/torch.py"]:
-            if name == "python/reigen/torch.py" and os.path.isdir(PREFIX + "/python/reigen/torch"):
-                continue
+                     "python/reigen/__init__.py", "python/reigen/torch/__init__.py"]:
             self.assertTrue(os.path.exists(os.path.join(PREFIX, name)), name)
 
     def test_what_is_needed_is_of_few_packages_or_comes_along(self):
@@ -94,6 +95,32 @@ class InstalledTest(unittest.TestCase):
                             source, "-o", program, "-L" + PREFIX + "/lib", "-lreigen",
                             "-Wl,-rpath," + PREFIX + "/lib"], check=True)
             subprocess.run([program], check=True)
+
+
+class InstalledAgainTest(unittest.TestCase):
+    def test_what_the_last_install_put_there_and_this_one_has_not_goes_and_nothing_else(self):
+        loader = importlib.machinery.SourceFileLoader("install", os.path.join(TREE, "deploy/install"))
+        install = importlib.util.module_from_spec(importlib.util.spec_from_loader("install", loader))
+        writes_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+        loader.exec_module(install)
+        sys.dont_write_bytecode = writes_bytecode
+        with tempfile.TemporaryDirectory() as prefix:
+            def write(*names):
+                for name in names:
+                    os.makedirs(os.path.dirname(os.path.join(prefix, name)), exist_ok=True)
+                    open(os.path.join(prefix, name), "w").close()
+                return {os.path.join(prefix, name) for name in names}
+
+            kept = write("bin/reigenrun", "python/reigen/_api.py")
+            strangers = write("bin/reigen-perf.mine", "python/reigen/site.py", "lib/libother.so")
+            gone = write("lib/libold.so.1", "python/reigen/torch.py", "python/reigen/old/__init__.py")
+            install.remove_stale(prefix, kept | gone)
+            self.assertEqual(set(), {path for path in kept | gone | strangers if not os.path.exists(path)})
+            write("python/reigen/old/__pycache__/__init__.cpython-311.pyc")
+            install.remove_stale(prefix, kept)
+            self.assertEqual(set(), {path for path in gone if os.path.exists(path)})
+            self.assertFalse(os.path.exists(prefix + "/python/reigen/old"))
+            self.assertEqual(set(), {path for path in kept | strangers if not os.path.exists(path)})
 
 
 class CopiedTest(unittest.TestCase):
