@@ -159,7 +159,11 @@ class C46LinkGoesDownTest(FaultCase):
                         ["100", "0.02"]) as running:
             running.wait_for_output(r"step 5\b")
             self.lose_links(network)
-            time.sleep(2)
+            time.sleep(1)
+            steps = len(re.findall("step ", running.output()))
+            time.sleep(1)
+            self.assertIsNone(running.process.poll(), "the job ended before the loss")
+            self.assertEqual(steps, len(re.findall("step ", running.output())), "nothing was lost")
             for host in network.hosts:
                 host.lose_nothing()
             self.assert_succeeds(running)

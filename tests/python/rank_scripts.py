@@ -41,7 +41,7 @@ def run_script(test, hosts, script, *arguments, limit_seconds=300, libraries=Non
         check=False,
     )
     test.assertEqual(ran.returncode, 0, ran.stdout[-8000:])
-    if "<stdout>:skipped" in ran.stdout:
+    if ran.stdout.count("<stdout>:skipped") == 3:
         test.skipTest(ran.stdout)
     test.assertEqual(ran.stdout.count("<stdout>:ok"), 3, ran.stdout[-8000:])
     return ran.stdout
