@@ -19,6 +19,12 @@ class Counts:
         self.failures += other.failures
         self.skips += other.skips
 
+    def refuse_skips(self, reasons, why):
+        """Skips for one of these reasons are failures."""
+        refused = [skip for skip in self.skips if any(reason in skip for reason in reasons)]
+        self.skips = [skip for skip in self.skips if skip not in refused]
+        self.failures += ["%s (%s)" % (skip, why) for skip in refused]
+
     def require_cases(self, suite):
         if not (self.passed or self.failures or self.skips):
             self.failures.append("%s: ran no case" % suite)
