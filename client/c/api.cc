@@ -57,6 +57,14 @@ int32_t FromPlace(Member member) {
   return status == REIGEN_OK ? value : -static_cast<int32_t>(status);
 }
 
+// Longer than a process lives is no limit; the comparison refuses NaN too.
+reigen::Time DeadlineOf(double timeout_seconds) {
+  constexpr double kNoLimitSeconds = 1e8;
+  if (!(timeout_seconds >= 0 && timeout_seconds < kNoLimitSeconds)) return reigen::Time::max();
+  return reigen::Now() + std::chrono::duration_cast<reigen::Duration>(
+                             std::chrono::duration<double>(timeout_seconds));
+}
+
 void ShutdownAtExit() { reigen_shutdown(); }
 
 }  // namespace
@@ -138,14 +146,13 @@ reigen_status reigen_poll(reigen_handle handle, int32_t* done) {
 
 reigen_status reigen_wait(reigen_handle handle, double timeout_seconds) {
   return Guarded([&](Context& context) {
-    // Longer than a process lives is no limit; the comparison refuses NaN too.
-    constexpr double kNoLimitSeconds = 1e8;
-    reigen::Time deadline = reigen::Time::max();
-    if (timeout_seconds >= 0 && timeout_seconds < kNoLimitSeconds) {
-      deadline = reigen::Now() + std::chrono::duration_cast<reigen::Duration>(
-                                     std::chrono::duration<double>(timeout_seconds));
-    }
-    return context.Wait(handle, deadline);
+    return context.Wait(handle, DeadlineOf(timeout_seconds));
+  });
+}
+
+reigen_status reigen_wait_delivered(reigen_handle handle, double timeout_seconds) {
+  return Guarded([&](Context& context) {
+    return context.WaitDelivered(handle, DeadlineOf(timeout_seconds));
   });
 }
 

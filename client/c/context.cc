@@ -151,25 +151,34 @@ Result Context::Poll(reigen_handle handle, int32_t* done) {
   if (!found.operation->ended()) found.job->Progress();
   *done = 0;
   if (!found.operation->ended()) return Ok();
-  static_cast<void>(found.operation->Finish().ok());  // a wait tells
-  *done = 1;
+  // How it ended a wait tells.
+  *done = found.operation->Finish(Now()).code != REIGEN_TIMEOUT ? 1 : 0;
   return Ok();
+}
+
+Result Context::WaitEnded(reigen_handle handle, Time deadline, Handle* out) const {
+  REIGEN_SDK_RETURN_IF_ERROR(Find(handle, out));
+  Operation& operation = *out->operation;
+  if (operation.ended()) return Ok();
+  switch (out->job->Wait(operation, deadline)) {
+    case Sleep::kTimeout:
+      return Fail(REIGEN_TIMEOUT, operation.request().name() + ": not done yet");
+    case Sleep::kInterrupted:
+      return Fail(REIGEN_INTERRUPTED, operation.request().name() + ": interrupted by a signal");
+    default: return Ok();
+  }
 }
 
 Result Context::Wait(reigen_handle handle, Time deadline) {
   Handle found;
-  REIGEN_SDK_RETURN_IF_ERROR(Find(handle, &found));
-  if (!found.operation->ended()) {
-    switch (found.job->Wait(*found.operation, deadline)) {
-      case Sleep::kWoken: break;
-      case Sleep::kTimeout:
-        return Fail(REIGEN_TIMEOUT, found.operation->request().name() + ": not done yet");
-      case Sleep::kInterrupted:
-        return Fail(REIGEN_INTERRUPTED,
-                    found.operation->request().name() + ": interrupted by a signal");
-    }
-  }
-  return found.operation->Finish();
+  REIGEN_SDK_RETURN_IF_ERROR(WaitEnded(handle, deadline, &found));
+  return found.operation->Finish(deadline);
+}
+
+Result Context::WaitDelivered(reigen_handle handle, Time deadline) {
+  Handle found;
+  REIGEN_SDK_RETURN_IF_ERROR(WaitEnded(handle, deadline, &found));
+  return found.operation->WaitDelivered(deadline);
 }
 
 Result Context::Release(reigen_handle handle) {

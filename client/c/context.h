@@ -41,6 +41,8 @@ class Context {
   Result Poll(reigen_handle handle, int32_t* done);
   // `deadline` Time::max(): none. Timeout, Interrupted: not ended.
   Result Wait(reigen_handle handle, Time deadline);
+  // Until the result is in the outputs, also of CUDA tensors.
+  Result WaitDelivered(reigen_handle handle, Time deadline);
   Result Release(reigen_handle handle);
 
   Result Allocate(size_t bytes, void** memory);
@@ -53,6 +55,7 @@ class Context {
   };
 
   Result Find(reigen_handle handle, Handle* out) const;
+  Result WaitEnded(reigen_handle handle, Time deadline, Handle* out) const;
   // The session to wait for; null: a member already, or now of a local job.
   Result JoiningSession(std::shared_ptr<Session>* out);
 

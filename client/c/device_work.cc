@@ -136,12 +136,13 @@ Result DeviceWork::Deliver(const Request& request, std::span<const Payload> payl
 }
 
 Result DeviceWork::Join(const Request& request) const {
-  if (delivered_ == nullptr) return Ok();
+  if (delivered_ == nullptr || is_callers_) return Ok();
   return Named(request, device_->Follow(StreamOf(request), *delivered_));
 }
 
-Result DeviceWork::WaitDelivered(const Request& request) const {
-  return delivered_ == nullptr ? Ok() : Named(request, delivered_->Wait());
+Result DeviceWork::WaitDelivered(const Request& request, Time deadline, bool* done) const {
+  *done = true;
+  return delivered_ == nullptr ? Ok() : Named(request, delivered_->WaitUntil(deadline, done));
 }
 
 bool DeviceWork::CanScale(const Request& request) const {
@@ -171,9 +172,13 @@ Result DeviceWork::Scale(const Request& request) {
   batch.divisor = 1;
   batch.input_count = 1;
   for (const auto& [dtype, of_dtype] : items) {
-    REIGEN_SDK_RETURN_IF_ERROR(Named(
-        request, device_->Reduce(*begin_, dtype, batch, of_dtype, StreamOf(request))));
+    REIGEN_SDK_RETURN_IF_ERROR(
+        Named(request, device_->Reduce(dtype, batch, of_dtype, StreamOf(request))));
   }
+  std::unique_ptr<cuda::Device::Event> end;
+  REIGEN_SDK_RETURN_IF_ERROR(Named(request, device_->Mark(StreamOf(request), &end)));
+  delivered_ = std::move(end);
+  is_callers_ = true;
   return Ok();
 }
 

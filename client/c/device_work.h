@@ -66,12 +66,14 @@ class DeviceWork {
   // thread until the device is done with it.
   Result Deliver(const Request& request, std::span<const Payload> payloads,
                  PayloadBlock block);
-  // The caller's stream goes on after what Deliver started.
+  // The caller's stream goes on after what Deliver started. FailedPrecondition: it
+  // captures a graph.
   Result Join(const Request& request) const;
-  // Until that is done.
-  Result WaitDelivered(const Request& request) const;
+  // Until that is done, or `deadline`.
+  Result WaitDelivered(const Request& request, Time deadline, bool* done) const;
   // An all-reduce of one rank, on the device. False: it cannot be done there.
   bool CanScale(const Request& request) const;
+  // As a part of the caller's stream.
   Result Scale(const Request& request);
 
  private:
@@ -83,6 +85,7 @@ class DeviceWork {
   std::unique_ptr<cuda::Device::Event> begin_;
   std::unique_ptr<cuda::Device::Event> fetched_;
   std::shared_ptr<cuda::Device::Event> delivered_;  // null: nothing is
+  bool is_callers_ = false;  // delivered_ is of the caller's stream
   bool pinned_ = false;
   std::shared_ptr<TaskThread> thread_;
 };

@@ -37,8 +37,9 @@ void Run(const Request& request, const RequestTensor& tensor) {
 
 Result LocalJob::Submit(const std::shared_ptr<Operation>& operation) {
   if (operation->request().device_kind == REIGEN_CUDA) {
-    REIGEN_SDK_RETURN_IF_ERROR(RunOnDevice(operation->request()));
-    operation->End({});
+    std::unique_ptr<DeviceWork> work;
+    REIGEN_SDK_RETURN_IF_ERROR(RunOnDevice(operation->request(), &work));
+    operation->EndOnDevice(std::move(work));
     return Ok();
   }
   for (const RequestTensor& tensor : operation->request().tensors) {
@@ -49,9 +50,9 @@ Result LocalJob::Submit(const std::shared_ptr<Operation>& operation) {
 }
 
 // A job of one rank reduces nothing: scaled there, or else through host memory.
-Result LocalJob::RunOnDevice(const Request& request) {
-  std::unique_ptr<DeviceWork> work;
-  REIGEN_SDK_RETURN_IF_ERROR(DeviceWork::Start(*devices_, request, nullptr, &work));
+Result LocalJob::RunOnDevice(const Request& request, std::unique_ptr<DeviceWork>* out) {
+  REIGEN_SDK_RETURN_IF_ERROR(DeviceWork::Start(*devices_, request, nullptr, out));
+  DeviceWork* const work = out->get();
   if (work->CanScale(request)) return work->Scale(request);
   std::vector<std::vector<std::byte>> memory;
   std::vector<Payload> payloads(request.tensors.size());
@@ -67,8 +68,9 @@ Result LocalJob::RunOnDevice(const Request& request) {
     reduce::scalar::ScaleCopy(tensor.dtype, request.prescale, request.postscale, packed, packed,
                               tensor.count);
   }
+  bool done = false;
   REIGEN_SDK_RETURN_IF_ERROR(work->Deliver(request, payloads, PayloadBlock()));
-  return work->Join(request);
+  return work->WaitDelivered(request, Time::max(), &done);
 }
 
 Result LocalJob::Allocate(uint64_t bytes, Block* out) {

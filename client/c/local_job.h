@@ -22,7 +22,7 @@ class LocalJob : public Job {
   void Leave() override {}
 
  private:
-  Result RunOnDevice(const Request& request);
+  Result RunOnDevice(const Request& request, std::unique_ptr<DeviceWork>* out);
 
   cuda::Devices* const devices_;
 };

@@ -13,6 +13,12 @@ void Operation::End(Completion completion) {
   state_.store(kEnded);
 }
 
+void Operation::EndOnDevice(std::unique_ptr<DeviceWork> work) {
+  REIGEN_CHECK(state_.load() == kPending);
+  device_work_ = std::move(work);
+  state_.store(kDone);
+}
+
 void Operation::StartStaging(std::unique_ptr<DeviceWork> work) {
   device_work_ = std::move(work);
   staging_.store(1);
@@ -80,10 +86,22 @@ void Operation::EndDelivery() {
   FutexWakeAll(state_);
 }
 
-Result Operation::Finish() {
+Result Operation::Finish(Time deadline) {
   Deliver();
   if (device_work_ == nullptr || !completion_.result.ok()) return completion_.result;
-  REIGEN_SDK_RETURN_IF_ERROR(device_work_->Join(request_));
+  Result joined = device_work_->Join(request_);
+  // A stream that captures a graph must not wait for what is none of the graph's.
+  if (joined.code == REIGEN_FAILED_PRECONDITION) return WaitDelivered(deadline);
+  if (joined.ok()) joined_.store(true);
+  return joined;
+}
+
+Result Operation::WaitDelivered(Time deadline) {
+  Deliver();
+  if (device_work_ == nullptr || !completion_.result.ok()) return completion_.result;
+  bool done = false;
+  REIGEN_SDK_RETURN_IF_ERROR(device_work_->WaitDelivered(request_, deadline, &done));
+  if (!done) return Fail(REIGEN_TIMEOUT, request_.name() + ": not done yet");
   joined_.store(true);
   return Ok();
 }
@@ -94,7 +112,7 @@ void Operation::GiveUp() {
   Deliver();
   if (device_work_ == nullptr || joined_.load()) return;
   // If that fails the GPU is lost: whoever uses it next is told.
-  static_cast<void>(device_work_->WaitDelivered(request_).ok());
+  static_cast<void>(WaitDelivered(Time::max()).ok());
 }
 
 void Operation::CopyOut() {

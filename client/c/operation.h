@@ -63,11 +63,15 @@ class Operation {
 
   bool ended() const { return state_.load() != kPending; }
   void End(Completion completion);
-  // Requires ended(), as do the next two. Copies the result out, once; on a GPU it starts
+  // Instead: `work` has put the result where it belongs, after the caller's work.
+  void EndOnDevice(std::unique_ptr<DeviceWork> work);
+  // Requires ended(), as do the next three. Copies the result out, once; on a GPU it starts
   // to.
   void Deliver();
-  // Delivered, and the caller, or its stream, sees it.
-  Result Finish();
+  // Delivered, and the caller, or its stream, sees it. Timeout: not yet.
+  Result Finish(Time deadline);
+  // Delivered, and in the outputs, whoever looks. Uses no stream of the caller's.
+  Result WaitDelivered(Time deadline);
   // It is not delivered any more; what was begun is done.
   void GiveUp();
 
@@ -87,7 +91,7 @@ class Operation {
   std::atomic<uint32_t> staging_{0};
   Completion completion_;
   std::atomic<uint32_t> state_{kPending};
-  std::atomic<bool> joined_{false};  // the caller's stream waits for what was delivered
+  std::atomic<bool> joined_{false};  // the caller, or its stream, waited for the delivery
 };
 
 }  // namespace reigen::sdk

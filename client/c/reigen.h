@@ -23,8 +23,11 @@
  *     on one device and have one stream. What was put on the stream before the
  *     operation is waited for, without blocking the caller. When reigen_wait or
  *     reigen_poll saw the end, work put on the stream from then on sees the result;
- *     other streams have to wait for that one. Strides: any to be read; an output has
- *     its elements without gaps (dimensions in any order).
+ *     other streams have to wait for that one, or the caller takes
+ *     reigen_wait_delivered. The stream must live until reigen_wait or reigen_poll
+ *     saw the end: reigen_wait_delivered and reigen_release do not use it. 2 (the
+ *     per-thread default stream) is in each call that of the calling thread. Strides:
+ *     any to be read; an output has its elements without gaps (dimensions in any order).
  *
  * Outside a launcher (no REIGEN_SOCKET in the environment) init makes a job of
  * size 1 without daemons.
@@ -160,6 +163,10 @@ REIGEN_API reigen_status reigen_poll(reigen_handle handle, int32_t* done);
 /* Waits for the end; returns the operation's status. timeout_seconds < 0: no limit.
  * Returns REIGEN_INTERRUPTED when a signal handler ran in this thread. */
 REIGEN_API reigen_status reigen_wait(reigen_handle handle, double timeout_seconds);
+/* As reigen_wait, but when it returns the result is in `output`, whoever looks: of CUDA
+ * tensors this thread itself waits for the GPU's copies, and no stream of the caller's is
+ * used. Work put on any stream from then on sees the result. Also after a reigen_wait. */
+REIGEN_API reigen_status reigen_wait_delivered(reigen_handle handle, double timeout_seconds);
 /* Gives the handle up. Of an operation that has not ended: waits for its end. The
  * result of one that neither reigen_wait nor reigen_poll saw end may be in `output`
  * or not; it is not written after this. */

@@ -147,6 +147,8 @@ class SdkDeviceTest : public testing::Test {
     driver_.Write(x_, {1, 2}, stream_);
     ASSERT_EQ(Start({Tensor(x_, &two_, name)}, handle), REIGEN_OK) << reigen_last_error();
   }
+  // As a stream sees it that waits for no other one.
+  std::vector<float> ByAnotherStream() { return driver_.Read(x_, 2, driver_.NewStream()); }
   std::vector<float> Two() { return driver_.Read(x_, 2, stream_); }
 
   // Of this process, until there are more than `before`; 30 s at most.

@@ -97,16 +97,64 @@ TEST_F(SdkDeviceOrderTest, ATensorWhoseStreamCapturesAGraphIsRefused) {
   EXPECT_EQ(Finish(handle), REIGEN_OK) << last_;
 }
 
-TEST_F(SdkDeviceOrderTest, AResultIsNotBroughtToAStreamThatCapturesAGraph) {
+TEST_F(SdkDeviceOrderTest, TheCallerWaitsItselfForAResultWhereItsStreamCapturesAGraph) {
+  Begin();
+  reigen_handle handle = 0;
+  for (const bool by_poll : {false, true}) {
+    StartTwo(&handle);
+    driver_.Capture(stream_, true);
+    const int waits = driver_.calls("cuStreamWaitEvent");
+    int32_t done = 0;
+    while (by_poll && done == 0) ASSERT_EQ(reigen_poll(handle, &done), REIGEN_OK);
+    EXPECT_EQ(Finish(handle), REIGEN_OK) << last_;
+    EXPECT_LE(driver_.calls("cuStreamWaitEvent") - waits, 1) << "the fetch's alone";
+    driver_.Capture(stream_, false);
+    EXPECT_EQ(ByAnotherStream(), (std::vector<float>{3, 6}));
+  }
+}
+
+TEST_F(SdkDeviceOrderTest, AResultThatIsWaitedForUntilDeliveredIsSeenByEveryStream) {
   Begin();
   reigen_handle handle = 0;
   StartTwo(&handle);
-  driver_.Capture(stream_, true);
-  EXPECT_EQ(Finish(handle), REIGEN_FAILED_PRECONDITION);
-  EXPECT_EQ(last_, "allreduce.x: the stream is capturing a graph");
-  driver_.Capture(stream_, false);
-  StartTwo(&handle);
+  ASSERT_EQ(reigen_wait_delivered(handle, 60.0), REIGEN_OK) << reigen_last_error();
+  EXPECT_EQ(ByAnotherStream(), (std::vector<float>{3, 6}));
   EXPECT_EQ(Finish(handle), REIGEN_OK) << last_;
+  StartTwo(&handle);
+  ASSERT_EQ(reigen_wait(handle, 60.0), REIGEN_OK) << reigen_last_error();
+  ASSERT_EQ(reigen_wait_delivered(handle, 60.0), REIGEN_OK) << reigen_last_error();
+  EXPECT_EQ(ByAnotherStream(), (std::vector<float>{3, 6}));
+  EXPECT_EQ(reigen_release(handle), REIGEN_OK);
+  EXPECT_EQ(reigen_wait_delivered(handle, 0.0), REIGEN_INVALID_ARGUMENT);
+}
+
+TEST_F(SdkDeviceOrderTest, WhoWaitsUntilDeliveredHasALimitAndUsesNoStream) {
+  BeginSilent();
+  const cuda::CuStream stream = stream_;
+  reigen_handle handle = 0;
+  StartTwo(&handle);
+  const SeenRequest seen = worker_->WaitForRequests(1)[0];
+  EXPECT_EQ(reigen_wait_delivered(handle, 0.0), REIGEN_TIMEOUT);
+  EXPECT_STREQ(reigen_last_error(), "allreduce.x: not done yet");
+  driver_.Destroy(stream);
+  stream_ = driver_.NewStream();
+  worker_->Complete(seen.head.request);
+  EXPECT_EQ(reigen_wait_delivered(handle, 60.0), REIGEN_OK) << reigen_last_error();
+  EXPECT_EQ(reigen_release(handle), REIGEN_OK);
+  EXPECT_EQ(Two(), (std::vector<float>{1, 2}));
+}
+
+TEST_F(SdkDeviceOrderTest, AJobOfOneRankWaitsUntilDeliveredToo) {
+  ASSERT_EQ(reigen_init(), REIGEN_OK);
+  reigen_handle handle = 0;
+  StartTwo(&handle);
+  driver_.Hang(stream_);
+  EXPECT_EQ(reigen_wait(handle, 60.0), REIGEN_OK) << "its stream has it in order";
+  EXPECT_EQ(reigen_wait_delivered(handle, 0.0), REIGEN_TIMEOUT);
+  driver_.Hang(stream_, false);
+  EXPECT_EQ(reigen_wait_delivered(handle, 60.0), REIGEN_OK) << reigen_last_error();
+  EXPECT_EQ(ByAnotherStream(), (std::vector<float>{1, 2}));
+  EXPECT_EQ(reigen_release(handle), REIGEN_OK);
 }
 
 TEST_F(SdkDeviceOrderTest, AResultIsBroughtBackBeforeAnybodyWaits) {

@@ -16,6 +16,12 @@ constexpr size_t kScratchBytes = size_t{16} << 20;
 constexpr auto kBusyTime = std::chrono::microseconds(30);
 constexpr auto kPause = std::chrono::microseconds(50);
 
+// Of a wait since `begin`.
+void Pause(Time begin) {
+  if (Now() - begin < kBusyTime) return;
+  std::this_thread::sleep_for(kPause);  // NOLINT: CUDA's own waits have no deadline
+}
+
 }  // namespace
 
 Device::Event::~Event() {
@@ -25,17 +31,32 @@ Device::Event::~Event() {
 }
 
 Result Device::Event::Wait() const {
+  bool done = false;
+  return WaitUntil(Time::max(), &done);
+}
+
+Result Device::Event::WaitUntil(Time deadline, bool* done) const {
+  *done = false;
   const Current current(*device_);
   REIGEN_SDK_RETURN_IF_ERROR(Result(current.result()));
-  return device_->Await("cuEventQuery", [&] { return device_->api_.event_query(event_); });
+  const Time begin = Now();
+  while (true) {
+    REIGEN_SDK_RETURN_IF_ERROR(AskInContext(begin, done));
+    if (*done || Now() >= deadline) return Ok();
+    Pause(begin);
+  }
 }
 
 Result Device::Event::Ask(Time begin, bool* done) const {
   *done = false;
   const Current current(*device_);
   REIGEN_SDK_RETURN_IF_ERROR(Result(current.result()));
+  return AskInContext(begin, done);
+}
+
+Result Device::Event::AskInContext(Time begin, bool* done) const {
   const CuResult code = device_->api_.event_query(event_);
-  if (code == kCuNotReady) return device_->CheckLimit(begin);
+  if (code == kCuNotReady) return limited_ ? device_->CheckLimit(begin) : device_->lost();
   *done = true;
   return device_->Check("cuEventQuery", code);
 }
@@ -121,24 +142,19 @@ Result Device::Check(const char* call, CuResult code) {
   return result;
 }
 
-Result Device::NewEvent(std::unique_ptr<Event>* out) {
+Result Device::Record(CuStream stream, bool limited, std::unique_ptr<Event>* out) {
   CuEvent event = nullptr;
   REIGEN_SDK_RETURN_IF_ERROR(
       Check("cuEventCreate", api_.event_create(&event, kCuEventDisableTiming)));
-  *out = std::make_unique<Event>(shared_from_this(), event);
-  return Ok();
-}
-
-Result Device::Record(CuStream stream, std::unique_ptr<Event>* out) {
-  REIGEN_SDK_RETURN_IF_ERROR(NewEvent(out));
-  return Check("cuEventRecord", api_.event_record((*out)->get(), stream));
+  *out = std::make_unique<Event>(shared_from_this(), event, limited);
+  return Check("cuEventRecord", api_.event_record(event, stream));
 }
 
 Result Device::Mark(CuStream stream, std::unique_ptr<Event>* out) {
   const Current current(*this);
   REIGEN_SDK_RETURN_IF_ERROR(Result(current.result()));
   REIGEN_SDK_RETURN_IF_ERROR(CheckCapture(stream));
-  return Record(stream, out);
+  return Record(stream, true, out);
 }
 
 // An event of a capture would draw the device's streams into the graph.
@@ -160,8 +176,7 @@ Result Device::Await(const char* call, const std::function<CuResult()>& query) {
     const CuResult code = query();
     if (code != kCuNotReady) return Check(call, code);
     REIGEN_SDK_RETURN_IF_ERROR(CheckLimit(begin));
-    if (Now() - begin < kBusyTime) continue;
-    std::this_thread::sleep_for(kPause);  // NOLINT: CUDA's own waits have no deadline
+    Pause(begin);
   }
 }
 

@@ -62,20 +62,26 @@ class Device : public std::enable_shared_from_this<Device> {
   // A point in the work of a stream.
   class Event {
    public:
-    Event(std::shared_ptr<Device> device, CuEvent event)
-        : device_(std::move(device)), event_(event) {}
+    // `limited`: nothing of the caller's comes before, so that it counts as lost when it
+    // does not end.
+    Event(std::shared_ptr<Device> device, CuEvent event, bool limited)
+        : device_(std::move(device)), event_(event), limited_(limited) {}
     ~Event();
     Event(const Event&) = delete;
     Event& operator=(const Event&) = delete;
     CuEvent get() const { return event_; }
     // Blocks the calling thread until the work before it is done.
     Result Wait() const;
+    Result WaitUntil(Time deadline, bool* done) const;
     // Whether it is, without a wait. `begin`: since when that is asked, for the limit.
     Result Ask(Time begin, bool* done) const;
 
    private:
+    Result AskInContext(Time begin, bool* done) const;
+
     const std::shared_ptr<Device> device_;
     const CuEvent event_;
+    const bool limited_;
   };
 
   static Result Open(const DeviceOptions& options, int ordinal, std::shared_ptr<Device>* out);
@@ -132,10 +138,10 @@ class Device : public std::enable_shared_from_this<Device> {
                      std::unique_ptr<Event>* end);
 
   bool has_kernels() const { return kernels_ != nullptr; }
-  // After `begin`, in one launch for 16 items; `stream` goes on after it. Requires
-  // has_kernels(). `batch` is the form of all, its items aside.
-  Result Reduce(const Event& begin, DataType dtype, const ReduceBatch& batch,
-                std::span<const ReduceItem> items, CuStream stream);
+  // On the caller's stream, in one launch for 16 items. Requires has_kernels(). `batch` is
+  // the form of all, its items aside.
+  Result Reduce(DataType dtype, const ReduceBatch& batch, std::span<const ReduceItem> items,
+                CuStream stream);
 
  private:
   friend class DeviceRange;
@@ -157,8 +163,7 @@ class Device : public std::enable_shared_from_this<Device> {
   Result AllocateAligned(size_t bytes, CuAddress* address);
   Result Check(const char* call, CuResult code);
   Result Check(const Failed& failed) { return Check(failed.call, failed.code); }
-  Result NewEvent(std::unique_ptr<Event>* out);
-  Result Record(CuStream stream, std::unique_ptr<Event>* out);
+  Result Record(CuStream stream, bool limited, std::unique_ptr<Event>* out);
   Result Await(const char* call, const std::function<CuResult()>& query);
   Result CheckLimit(Time begin);
   Result CheckCapture(CuStream stream);

@@ -19,7 +19,7 @@ Result Device::StartToHost(const Event& begin, std::span<const Copy> copies, boo
   REIGEN_SDK_RETURN_IF_ERROR(
       Check("cuStreamWaitEvent", api_.stream_wait_event(fetching_.stream, begin.get(), 0)));
   Result fetched = Fetch(fetching_, plan);
-  if (fetched.ok()) fetched = Record(fetching_.stream, end);
+  if (fetched.ok()) fetched = Record(fetching_.stream, true, end);
   // Copies that were started still write.
   if (!fetched.ok()) static_cast<void>(Drain(fetching_).ok());
   return fetched;
@@ -89,7 +89,7 @@ Result Device::ToDevice(std::span<const Copy> copies, std::unique_ptr<Event>* en
   const PackPlan plan = MakePackPlan(copies, sending_.scratch, scratch_bytes(), true);
   const std::lock_guard lock(sending_.mutex);
   Result sent = Send(sending_, plan);
-  if (sent.ok()) sent = Record(sending_.stream, end);
+  if (sent.ok()) sent = Record(sending_.stream, true, end);
   // Copies that were started still read the host memory: the caller may free it.
   if (!sent.ok()) static_cast<void>(Drain(sending_).ok());
   return sent;
@@ -120,23 +120,18 @@ Result Device::Follow(CuStream stream, const Event& event) {
   return Check("cuStreamWaitEvent", api_.stream_wait_event(stream, event.get(), 0));
 }
 
-Result Device::Reduce(const Event& begin, DataType dtype, const ReduceBatch& batch,
+Result Device::Reduce(DataType dtype, const ReduceBatch& batch,
                       std::span<const ReduceItem> items, CuStream stream) {
   const Current current(*this);
   REIGEN_SDK_RETURN_IF_ERROR(Result(current.result()));
-  const std::lock_guard lock(sending_.mutex);
-  REIGEN_SDK_RETURN_IF_ERROR(
-      Check("cuStreamWaitEvent", api_.stream_wait_event(sending_.stream, begin.get(), 0)));
   ReduceBatch part = batch;
   while (!items.empty()) {
     part.item_count = static_cast<uint32_t>(std::min<size_t>(items.size(), kMaxReduceItems));
     std::copy_n(items.begin(), part.item_count, part.items);
     items = items.subspan(part.item_count);
-    REIGEN_SDK_RETURN_IF_ERROR(Check(kernels_->Reduce(dtype, part, sending_.stream)));
+    REIGEN_SDK_RETURN_IF_ERROR(Check(kernels_->Reduce(dtype, part, stream)));
   }
-  std::unique_ptr<Event> end;
-  REIGEN_SDK_RETURN_IF_ERROR(Record(sending_.stream, &end));
-  return Follow(stream, *end);
+  return Ok();
 }
 
 }  // namespace reigen::sdk::cuda

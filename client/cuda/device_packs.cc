@@ -20,7 +20,7 @@ Result Device::StartPack(const Event& begin, std::span<const DevicePack> packs,
   REIGEN_SDK_RETURN_IF_ERROR(
       Check("cuStreamWaitEvent", api_.stream_wait_event(fetching_.stream, begin.get(), 0)));
   Result packed = CopyAll(fetching_, plan, false);
-  if (packed.ok()) packed = Record(fetching_.stream, end);
+  if (packed.ok()) packed = Record(fetching_.stream, true, end);
   // What was started still writes.
   if (!packed.ok()) static_cast<void>(Drain(fetching_).ok());
   return packed;
@@ -33,7 +33,7 @@ Result Device::StartUnpack(std::span<const DevicePack> packs, std::unique_ptr<Ev
   AddToPlan(packs, has_kernels(), true, &plan);
   const std::lock_guard lock(sending_.mutex);
   Result sent = CopyAll(sending_, plan, true);
-  if (sent.ok()) sent = Record(sending_.stream, end);
+  if (sent.ok()) sent = Record(sending_.stream, true, end);
   if (!sent.ok()) static_cast<void>(Drain(sending_).ok());
   return sent;
 }
@@ -88,7 +88,7 @@ Result Device::StartCommand(const Command& command, std::unique_ptr<Event>* end)
   REIGEN_SDK_RETURN_IF_ERROR(Result(current.result()));
   const std::lock_guard lock(commands_.mutex);
   Result started = RunCommand(commands_, plan);
-  if (started.ok()) started = Record(commands_.stream, end);
+  if (started.ok()) started = Record(commands_.stream, true, end);
   if (!started.ok()) static_cast<void>(Drain(commands_).ok());
   return started;
 }
@@ -103,7 +103,7 @@ Result Device::StartMirror(CuAddress from, void* to, size_t bytes, bool pinned,
   if (started.ok()) {
     started = Check("cuMemcpyDtoHAsync", api_.copy_to_host(to, from, bytes, commands_.stream));
   }
-  if (started.ok()) started = Record(commands_.stream, end);
+  if (started.ok()) started = Record(commands_.stream, true, end);
   if (!started.ok()) static_cast<void>(Drain(commands_).ok());
   return started;
 }

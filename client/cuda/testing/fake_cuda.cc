@@ -105,9 +105,7 @@ FAKE_CUDA cuStreamCreateWithPriority(void** stream, unsigned, int priority) {
 
 FAKE_CUDA cuStreamDestroy_v2(void* stream) {
   return Run("cuStreamDestroy_v2", true, [=](Machine& machine) {
-    auto* const fake = static_cast<Stream*>(stream);
-    machine.RunTo(fake, fake->work.size());
-    machine.streams().erase(stream);
+    machine.Destroy(stream);
     return 0;
   });
 }

@@ -39,6 +39,10 @@ CuStream FakeDriver::NewStream() {
   return stream;
 }
 
+void FakeDriver::Destroy(CuStream stream) {
+  REIGEN_CHECK(api_.stream_destroy(stream) == kCuSuccess);
+}
+
 CuAddress FakeDriver::Allocate(size_t bytes) {
   CuAddress address = 0;
   REIGEN_CHECK(api_.allocate(&address, bytes) == kCuSuccess);

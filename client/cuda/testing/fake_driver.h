@@ -20,6 +20,8 @@ class FakeDriver {
 
   const DriverApi& api() const { return api_; }
   CuStream NewStream();
+  // What it was given is still done. A call that uses it from then on ends the process.
+  void Destroy(CuStream stream);
   CuAddress Allocate(size_t bytes);
   // What a kernel on `stream` would do; nothing waits for it.
   void Write(CuAddress to, const std::vector<float>& values, CuStream stream);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/base/check.h"
+
 namespace reigen::fake_cuda {
 namespace {
 
@@ -61,10 +63,20 @@ int Machine::calls(const std::string& symbol) const {
 
 Stream* Machine::StreamOf(void* handle) {
   const auto number = reinterpret_cast<uintptr_t>(handle);
-  if (number > 2) return static_cast<Stream*>(handle);
+  if (number > 2) {
+    const auto found = streams_.find(handle);
+    REIGEN_CHECK(found != streams_.end(), "a CUDA stream is used that is not there");
+    return found->second.get();
+  }
   Stream* const legacy = &legacy_[contexts.empty() ? 0 : contexts.back()];
   legacy->device = contexts.empty() ? 0 : contexts.back();
   return legacy;
+}
+
+void Machine::Destroy(void* stream) {
+  StreamOf(stream)->hangs = false;
+  destroyed_.push_back(std::move(streams_.at(stream)));
+  streams_.erase(stream);
 }
 
 void Machine::Push(Stream* stream, std::function<void()> work) {

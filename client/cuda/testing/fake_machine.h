@@ -68,7 +68,10 @@ class Machine {
   // Those that nobody destroys are the machine's, as a real driver's are.
   std::map<void*, std::unique_ptr<Stream>>& streams() { return streams_; }
   std::map<void*, std::unique_ptr<Event>>& events() { return events_; }
-  Stream* StreamOf(void* handle);  // the default one is the current device's
+  // The default one is the current device's. Of one that was destroyed: the process's end.
+  Stream* StreamOf(void* handle);
+  // Its work is still done.
+  void Destroy(void* stream);
   void Push(Stream* stream, std::function<void()> work);
   void PushWait(Stream* stream, Stream* after, size_t position);
   // False: a stream hangs.
@@ -94,6 +97,7 @@ class Machine {
   std::set<void*> asked_;
   Stream legacy_[kMaxDevices];
   std::map<void*, std::unique_ptr<Stream>> streams_;
+  std::vector<std::unique_ptr<Stream>> destroyed_;
   std::map<void*, std::unique_ptr<Event>> events_;
   Memory memory_;
 };
