@@ -149,6 +149,8 @@ bool DeviceWork::CanScale(const Request& request) const {
   if (!device_->has_kernels() || request.kind != CollectiveKind::kAllreduce) return false;
   for (const RequestTensor& tensor : request.tensors) {
     if (!tensor.in.contiguous() || !tensor.out.contiguous()) return false;
+    const cuda::CuAddress both = AddressOf(tensor.input) | AddressOf(tensor.output);
+    if (both % ElementBytes(tensor.dtype) != 0) return false;
     // An element is read before it is written by its own thread only.
     const bool apart = tensor.input + tensor.bytes <= tensor.output ||
                        tensor.output + tensor.bytes <= tensor.input;

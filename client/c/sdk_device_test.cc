@@ -59,6 +59,39 @@ TEST_F(SdkDeviceTest, StridedTensorsArePackedThere) {
   EXPECT_EQ(driver_.Read(x_, 6, stream_), (std::vector<float>{3, 6, 9, 12, 15, 18}));
 }
 
+TEST_F(SdkDeviceTest, TensorsThatAreNotAlignedToTheirElementsWork) {
+  for (const bool with_worker : {true, false}) {
+    if (with_worker) {
+      Begin();
+    } else {
+      unsetenv("REIGEN_SOCKET");
+      ASSERT_EQ(reigen_init(), REIGEN_OK);  // a job of one rank, which leaves them as they are
+    }
+    std::vector<std::byte> records(20);
+    const float values[] = {1, 2, 3, 4};
+    for (size_t i = 0; i < 4; ++i) std::memcpy(&records[5 * i + 1], &values[i], 4);
+    const cuda::CuAddress memory = driver_.Allocate(20);
+    driver_.WriteBytes(memory, records, stream_);
+    const cuda::CuAddress result = driver_.Allocate(20) + 3;
+    const int64_t count = 4;
+    const int64_t stride = 5;
+    reigen_tensor tensor = Tensor(memory + 1, &count, "x");
+    tensor.input_strides = &stride;
+    tensor.output = reinterpret_cast<void*>(result);
+    reigen_handle handle = 0;
+    ASSERT_EQ(Start({tensor}, &handle), REIGEN_OK) << reigen_last_error();
+    EXPECT_EQ(Finish(handle), REIGEN_OK) << last_;
+    const float times = with_worker ? 3 : 1;
+    EXPECT_EQ(driver_.Read(result, 4, stream_),
+              (std::vector<float>{times, 2 * times, 3 * times, 4 * times}));
+    tensor = Tensor(result, &count, "y");
+    ASSERT_EQ(Start({tensor}, &handle), REIGEN_OK) << reigen_last_error();
+    EXPECT_EQ(Finish(handle), REIGEN_OK) << last_;
+    EXPECT_EQ(driver_.Read(result, 1, stream_), std::vector<float>{times * times});
+    reigen_shutdown();
+  }
+}
+
 TEST_F(SdkDeviceTest, AWorkerThatTakesNoDeviceArenasGetsHostMemory) {
   FakeScript script;
   tripler_.Install(&script);

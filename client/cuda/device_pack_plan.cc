@@ -80,7 +80,8 @@ void AddToPlan(std::span<const DevicePack> packs, bool has_kernels, bool to_tens
           pack.tensor;
     } else if (IsContiguous(pack)) {
       plan->direct.push_back(pack);
-    } else if (has_kernels && pack.layout->dims().size() <= kMaxStridedDims) {
+    } else if (has_kernels && pack.layout->dims().size() <= kMaxStridedDims &&
+               HasAlignedElements(pack.tensor, *pack.layout)) {
       AddStrided(pack, to_tensors, &plan->strided);
     } else {
       plan->on_host.push_back(pack);

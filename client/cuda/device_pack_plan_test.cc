@@ -51,6 +51,18 @@ TEST_F(DevicePackPlanTest, ManySmallTensorsAreOneLaunchInTheOrderOfTheirPlaces) 
   }
 }
 
+TEST_F(DevicePackPlanTest, ElementsThatNoKernelMayTouchGoByTheHost) {
+  const Layout packed_records = Strided({300}, {-7});
+  Add(1200, kPacked, &packed_records);
+  Add(240000, kPacked + 0x1000, &transposed_);
+  packs_.back().tensor += 1;
+  Add(240000, kPacked + 0x100000, &transposed_);
+  const DevicePackPlan plan = Plan();
+  EXPECT_EQ(plan.on_host.size(), 2u);
+  ASSERT_EQ(plan.strided.size(), 1u);
+  EXPECT_EQ(plan.strided[0].items[0].tensor, packs_[2].tensor);
+}
+
 TEST_F(DevicePackPlanTest, LargeAndLoneOnesAreCopiedAsTheyAre) {
   Add(kMaxPackedTensorBytes + 1, kPacked);
   Add(8, kPacked + kGiB);

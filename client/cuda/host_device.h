@@ -22,12 +22,25 @@ struct alignas(16) Wide {
   uint64_t high;
 };
 
+#ifndef __CUDACC__
+// The host takes any address: what a GPU would not have taken, in this thread.
+inline bool& SawMisaligned() {
+  static thread_local bool saw = false;
+  return saw;
+}
+#define REIGEN_NOTE_ALIGNMENT(address, T) \
+  if ((address) % alignof(T) != 0) SawMisaligned() = true
+#else
+#define REIGEN_NOTE_ALIGNMENT(address, T)
+#endif
+
 // One access of the GPU's. The address is aligned for T.
 template <typename T>
 REIGEN_HOST_DEVICE T Load(uint64_t from) {
 #ifdef __CUDA_ARCH__
   return *reinterpret_cast<const T*>(from);
 #else
+  REIGEN_NOTE_ALIGNMENT(from, T);
   T value;
   std::memcpy(&value, reinterpret_cast<const void*>(from), sizeof value);
   return value;
@@ -39,6 +52,7 @@ REIGEN_HOST_DEVICE void Store(uint64_t to, const T& value) {
 #ifdef __CUDA_ARCH__
   *reinterpret_cast<T*>(to) = value;
 #else
+  REIGEN_NOTE_ALIGNMENT(to, T);
   std::memcpy(reinterpret_cast<void*>(to), &value, sizeof value);
 #endif
 }

@@ -5,7 +5,7 @@
 // The packed range is dealt out in tiles, one for each block of threads, whatever the
 // tensors' sizes are; each thread moves slots of 16 bytes. A slot may hold bytes of several
 // tensors, and of each tensor both addresses have any alignment; of one with strides the
-// packed bytes begin at a slot's begin.
+// packed bytes begin at a slot's begin, and its elements are aligned as their size is.
 #ifndef REIGEN_CLIENT_CUDA_PACK_KERNEL_H_
 #define REIGEN_CLIENT_CUDA_PACK_KERNEL_H_
 

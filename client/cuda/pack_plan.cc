@@ -85,6 +85,12 @@ class Planner {
 
 }  // namespace
 
+bool HasAlignedElements(CuAddress tensor, const Layout& layout) {
+  uint64_t all = tensor;
+  for (const Layout::Dim& dim : layout.dims()) all |= static_cast<uint64_t>(dim.stride);
+  return all % layout.element_bytes() == 0;
+}
+
 PackPlan MakePackPlan(std::span<const Copy> copies, CuAddress scratch, size_t scratch_bytes,
                       bool to_tensors) {
   PackPlan plan;
@@ -99,7 +105,8 @@ PackPlan MakePackPlan(std::span<const Copy> copies, CuAddress scratch, size_t sc
     if (copy.layout->contiguous() && !(packs_small && is_small(copy))) {
       plan.direct.push_back(copy);
     } else if (copy.layout->contiguous() ||
-               (scratch_bytes > 0 && copy.layout->dims().size() <= kMaxStridedDims)) {
+               (scratch_bytes > 0 && copy.layout->dims().size() <= kMaxStridedDims &&
+                HasAlignedElements(copy.device, *copy.layout))) {
       planner.Add(copy, &plan);
     } else {
       plan.on_host.push_back(copy);

@@ -33,6 +33,9 @@ struct ScratchCopy {
   size_t bytes = 0;
 };
 
+// Kernels take an element of a tensor with strides in one access, which must be aligned.
+bool HasAlignedElements(CuAddress tensor, const Layout& layout);
+
 // What is in the scratch range at one time. Fetching: launches, then copies; sending:
 // the other way round.
 struct PackRound {
@@ -43,7 +46,7 @@ struct PackRound {
 
 struct PackPlan {
   std::vector<Copy> direct;   // contiguous
-  std::vector<Copy> on_host;  // strided, with more dimensions than the kernel takes
+  std::vector<Copy> on_host;  // strided, but not as the kernel takes it
   std::vector<PackRound> rounds;
 };
 

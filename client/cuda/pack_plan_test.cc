@@ -40,6 +40,19 @@ class PackPlanTest : public testing::Test {
   std::vector<Copy> copies_;
 };
 
+TEST_F(PackPlanTest, ElementsThatNoKernelMayTouchGoByTheHost) {
+  const Layout packed_records = Strided({300}, {5});
+  Add(1200, packed_records);
+  Add(240000, transposed_);
+  copies_.back().device += 2;
+  Add(240000, transposed_);
+  const PackPlan plan = Plan();
+  ASSERT_EQ(plan.on_host.size(), 2u);
+  EXPECT_EQ(plan.on_host[0].device, copies_[0].device);
+  EXPECT_EQ(plan.on_host[1].device, copies_[1].device);
+  EXPECT_EQ(plan.rounds.size(), 1u);
+}
+
 TEST_F(PackPlanTest, ManySmallTensorsAreOneLaunchAndOneCopy) {
   for (size_t i = 1; i <= 200; ++i) Add(i * 13, packed_);
   const PackPlan plan = Plan();

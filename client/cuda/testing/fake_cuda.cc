@@ -32,6 +32,7 @@ const char* NameOf(int code) {
     case 205: return "CUDA_ERROR_MAP_FAILED";
     case 217: return "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED";
     case 700: return "CUDA_ERROR_ILLEGAL_ADDRESS";
+    case 716: return "CUDA_ERROR_MISALIGNED_ADDRESS";
     case 801: return "CUDA_ERROR_NOT_SUPPORTED";
     default: return "CUDA_ERROR_OF_THE_FAKE";
   }

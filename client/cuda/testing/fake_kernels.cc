@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <cstring>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "client/cuda/host_device.h"
 #include "client/cuda/kernel_list.h"
 #include "client/cuda/testing/fake_call.h"
 #include "client/cuda/testing/fake_machine.h"
@@ -158,6 +160,7 @@ FAKE_CUDA cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsig
       machine.Touch(device, ranges, [&] {
         kernel->run(argument.data(), Grid{.blocks = grid_x, .rows = grid_y, .threads = block_x});
       });
+      if (std::exchange(reigen::sdk::cuda::SawMisaligned(), false)) machine.FailMisaligned();
     });
     return 0;
   });

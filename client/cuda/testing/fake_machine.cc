@@ -14,6 +14,7 @@ constexpr int kInvalidContext = 201;
 constexpr int kNotReady = 600;
 constexpr int kFirstSticky = 700;
 constexpr int kIllegalAddress = 700;
+constexpr int kMisalignedAddress = 716;
 constexpr int kFirstNotSticky = 712;
 
 }  // namespace
@@ -113,6 +114,10 @@ int Machine::Query(void* handle, Stream* stream, size_t position) {
 void Machine::Touch(int device, std::span<const Range> ranges,
                     const std::function<void()>& work) {
   if (sticky_ == 0 && !memory_.Touch(device, ranges, work)) sticky_ = kIllegalAddress;
+}
+
+void Machine::FailMisaligned() {
+  if (sticky_ == 0) sticky_ = kMisalignedAddress;
 }
 
 }  // namespace reigen::fake_cuda

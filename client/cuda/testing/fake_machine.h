@@ -84,6 +84,8 @@ class Machine {
   Memory& memory() { return memory_; }
   // Work of a device's kernel (a copy: kAnyDevice) on these ranges.
   void Touch(int device, std::span<const Range> ranges, const std::function<void()>& work);
+  // A kernel's access was not aligned: sticky too.
+  void FailMisaligned();
 
  private:
   std::recursive_mutex mutex_;
