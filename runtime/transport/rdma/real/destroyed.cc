@@ -14,7 +14,9 @@ void CheckDestroyed(int error, const char* call) {
     return;
   }
   if (error != 0) REIGEN_ERROR("rdma: {}: {}", call, std::strerror(error));
-  REIGEN_CHECK(error == 0, "something still uses it");
+  REIGEN_CHECK(error != EBUSY, "something still uses it");
+  // It may still move bytes; the end of the process takes all from it.
+  REIGEN_CHECK(error == 0, "the device does not give it back");
 }
 
 }  // namespace reigen::transport::rdma

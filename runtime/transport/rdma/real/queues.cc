@@ -18,6 +18,9 @@ namespace {
 constexpr size_t kChain = 32;
 constexpr size_t kPollBatch = 32;
 
+// What nearly every device can inline, and enough for most frames.
+constexpr uint32_t kFewInlineBytes = 64;
+
 // 0.64 ms until a sender that met no receive tries again. It never does.
 constexpr uint8_t kMinRnrTimer = 12;
 constexpr uint8_t kHopLimit = 64;
@@ -25,6 +28,10 @@ constexpr uint8_t kHopLimit = 64;
 ibv_sge ToSge(const Segment& segment) {
   return {reinterpret_cast<uint64_t>(segment.address), segment.bytes, segment.local_key};
 }
+
+constexpr char kToRtr[] =
+    "RTR (the peer's address cannot be reached, or the GID has gone; --rdma-devices names other "
+    "ports, --transport tcp goes without)";
 
 }  // namespace
 
@@ -58,8 +65,9 @@ StatusOr<std::unique_ptr<RealQueuePair>> RealQueuePair::Create(ibv_pd* pd, ibv_c
                                                                const QpLimits& limits,
                                                                uint8_t port, uint16_t pkey_index) {
   ibv_qp* qp = nullptr;
-  // A device that cannot inline so much is asked to inline nothing.
-  for (const uint32_t inline_bytes : {limits.inline_bytes, 0u}) {
+  // A device that cannot inline so much is asked for less, then for nothing.
+  for (const uint32_t inline_bytes :
+       {limits.inline_bytes, std::min(limits.inline_bytes, kFewInlineBytes), 0u}) {
     ibv_qp_init_attr init{};
     init.send_cq = cq;
     init.recv_cq = cq;
@@ -113,7 +121,7 @@ Status RealQueuePair::Connect(const PathAttributes& path) {
   REIGEN_RETURN_IF_ERROR(Modify(ready,
                                 IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
                                     IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER,
-                                "RTR (the peer's address cannot be reached, or the GID has gone)"));
+                                kToRtr));
   ibv_qp_attr send{};
   send.qp_state = IBV_QPS_RTS;
   send.timeout = path.timeout_exponent;
