@@ -11,6 +11,7 @@ namespace reigen {
 namespace {
 
 constexpr char kPrefix[] = "rdma-kind:";
+constexpr char kInfiniBand[] = "InfiniBand";
 constexpr char kWithPkey[] = " with PKey 0x";
 
 std::string Joined(const std::vector<std::string>& kinds) {
@@ -66,6 +67,13 @@ std::string RdmaKindRemedy(const std::vector<std::string>& a, const std::vector<
   if (same_network) {
     return "ports talk inside one partition, of which one of them is a full member (0x8000 and "
            "above): REIGEN_RDMA_PKEY on each host chooses it, the subnet manager gives it, "
+           "--transport tcp goes without";
+  }
+  const bool both_infiniband = AnyTwo(a, b, [](const std::string& one, const std::string& other) {
+    return one.starts_with(kInfiniBand) && other.starts_with(kInfiniBand);
+  });
+  if (both_infiniband) {
+    return "links stay inside one InfiniBand subnet: --rdma-devices chooses ports of one, "
            "--transport tcp goes without";
   }
   return "--rdma-devices and --rdma-gid-index choose ports and addresses of one kind, --transport "

@@ -9,7 +9,8 @@
 namespace reigen {
 
 // The kind of a port: its network, and its partition there if that says anything:
-// "RoCE v2 over IPv4", "InfiniBand with PKey 0xffff".
+// "RoCE v2 over IPv4", "InfiniBand with PKey 0xffff", "InfiniBand of subnet fec0:: with PKey
+// 0xffff".
 inline constexpr uint16_t kDefaultPkey = 0xffff;  // the default partition's full member
 inline constexpr uint16_t kFullMember = 0x8000;   // the bit; the others are the partition
 std::string RdmaKind(const std::string& network, uint16_t pkey);

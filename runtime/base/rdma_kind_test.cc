@@ -55,6 +55,15 @@ TEST(RdmaKindTest, PortsTalkInsideOnePartitionIfOneIsAFullMember) {
     EXPECT_EQ(RdmaKindsTalk(row.a, row.b), row.talk) << row.a << " - " << row.b;
     EXPECT_EQ(RdmaKindsTalk(row.b, row.a), row.talk) << row.b << " - " << row.a;
   }
+  const std::string one = RdmaKind("InfiniBand of subnet fec0:0:0:1::", 0xffff);
+  const std::string other = RdmaKind("InfiniBand of subnet fec0:0:0:2::", 0xffff);
+  EXPECT_FALSE(RdmaKindsTalk(one, other));
+  EXPECT_FALSE(RdmaKindsTalk(one, infiniband(0xffff)));
+  EXPECT_TRUE(RdmaKindsTalk(one, RdmaKind("InfiniBand of subnet fec0:0:0:1::", 0x7fff)));
+  EXPECT_EQ(WhyNotRdma({"anna", {one}}, {"bert", {"RoCE v1", other}}),
+            "anna speaks " + one + ", bert RoCE v1 and " + other +
+                " (links stay inside one InfiniBand subnet: --rdma-devices chooses ports of one, "
+                "--transport tcp goes without)");
   EXPECT_EQ(WhyNotRdma({"anna", {infiniband(0x8001)}}, {"bert", {"RoCE v1", infiniband(0xffff)}}),
             "anna speaks InfiniBand with PKey 0x8001, bert RoCE v1 and InfiniBand with PKey 0xffff "
             "(ports talk inside one partition, of which one of them is a full member (0x8000 and "

@@ -53,6 +53,7 @@ struct RdmaDeviceFacts {
   std::string node_error;   // why the node cannot be opened; empty: it can
   bool in_library = false;  // libibverbs knows it: its driver's part there is installed
   std::string open_error;   // why libibverbs cannot open or ask it; empty: it did
+  std::string not_for_links;  // why nothing makes it fit for links; empty: it may be
   transport::rdma::DeviceInfo info;
   bool registers_dmabuf = false;
   std::vector<std::string> interfaces;  // network interfaces of its ports

@@ -71,6 +71,11 @@ bool RegistersDmabuf(Device& device) {
 
 void Ask(Verbs& verbs, RdmaDeviceFacts& facts) {
   const StatusOr<std::unique_ptr<Device>> device = verbs.Open(facts.name);
+  if (device.status().code() == StatusCode::kFailedPrecondition) {
+    facts.in_library = true;
+    facts.not_for_links = Message(device.status());
+    return;
+  }
   if (!device.ok()) {
     facts.in_library = device.status().code() != StatusCode::kNotFound;
     facts.open_error = Message(device.status());

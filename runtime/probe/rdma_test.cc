@@ -69,16 +69,21 @@ TEST(RdmaProbeTest, WhatIsMissingIsToldApart) {
   AddToKernel(tree, "mlx5_0", 0, false);  // no node in this container
   AddToKernel(tree, "mlx5_1", 1, true);   // unknown to the library
   AddToKernel(tree, "mlx5_2", 2, true);
+  AddToKernel(tree, "mlx5_3", 3, true);  // speaks another protocol
   FakeFabric fabric;
+  fabric.AddDevice(0, "mlx5_3", "10.0.0.4").open_status = FailedPrecondition("it speaks iWARP");
   fabric.AddDevice(0, "mlx5_0", "10.0.0.1").open_status = Unavailable("ibv_open_device mlx5_0");
   fabric.AddDevice(0, "mlx5_1", "10.0.0.2").open_status = NotFound("libibverbs does not list it");
   fabric.AddDevice(0, "mlx5_2", "10.0.0.3");
   const RdmaFacts facts = ProbeRdma(tree.root(), fabric.VerbsOf(0));
-  ASSERT_EQ(facts.devices.size(), 3u);
+  ASSERT_EQ(facts.devices.size(), 4u);
   EXPECT_EQ(facts.devices[0].node_error, "No such file or directory");
   EXPECT_EQ(facts.devices[0].open_error, "ibv_open_device mlx5_0");
   EXPECT_FALSE(facts.devices[1].in_library);
   EXPECT_TRUE(facts.devices[2].in_library);
+  EXPECT_EQ(facts.devices[2].not_for_links, "");
+  EXPECT_EQ(facts.devices[3].not_for_links, "it speaks iWARP");
+  EXPECT_EQ(facts.devices[3].open_error, "");
 }
 
 TEST(RdmaProbeTest, ALibraryThatSaysNothingLeavesTheKernelsView) {

@@ -1,9 +1,12 @@
 #include "runtime/transport/rdma/choice.h"
 
 #include <algorithm>
+#include <iterator>
+#include <tuple>
 #include <utility>
 
 #include "runtime/transport/frame.h"
+#include "runtime/transport/rdma/best_ports.h"
 
 namespace reigen::transport::rdma {
 namespace {
@@ -28,6 +31,12 @@ std::pair<std::string, int> ParseDevice(const std::string& text) {
   return {text.substr(0, colon), port};
 }
 
+// Whether it is for people to say that peers are reached from there.
+bool IsUnproven(const PortInfo& port, const Gid& gid, const Wish& wish) {
+  return port.layer == LinkLayer::kEthernet && IsLinkLocal(gid) && wish.devices.empty() &&
+         wish.gid_index < 0 && !IsAmong(GidsOfAddresses(wish.networks), gid);
+}
+
 // A port without an address of its own is not used by links. Its MTU comes later.
 StatusOr<RailChoice> Usable(const std::string& device, const PortInfo& port, const Wish& wish) {
   const std::string name = device + ":" + std::to_string(port.number);
@@ -35,11 +44,19 @@ StatusOr<RailChoice> Usable(const std::string& device, const PortInfo& port, con
     return FailedPrecondition(name + " is not active (" + port.state +
                               "): is the cable in, or its network interface up?");
   }
+  if (port.layer == LinkLayer::kUnspecified) {
+    return FailedPrecondition(name + " is a port of neither InfiniBand nor Ethernet");
+  }
   RailChoice rail;
   rail.device = device;
   rail.port = port;
   const StatusOr<GidEntry> gid = ChooseGid(port, wish);
   if (!gid.ok()) return Annotate(gid.status(), name);
+  if (IsUnproven(port, gid->gid, wish)) {
+    return FailedPrecondition(name + ": its only address is link-local (" + ToString(gid->gid) +
+                              "), at which other hosts may not reach it: give its network "
+                              "interface an address, or ask for it (--rdma-devices)");
+  }
   rail.gid = *gid;
   const StatusOr<uint16_t> pkey = ChoosePkey(port, wish.pkey);
   if (!pkey.ok()) return Annotate(pkey.status(), name);
@@ -93,23 +110,19 @@ bool Has(const std::vector<RailChoice>& rails, const std::string& device, uint8_
   });
 }
 
-constexpr char kOfNetwork[] = "on the job's network";
 constexpr char kLeaveDevicesOut[] =
     "; without --rdma-devices (REIGEN_RDMA_DEVICES) they are chosen, --transport tcp needs none";
 
-// Of a device that was named. InvalidArgument is for what nothing but another wish mends.
-Status CannotBeUsed(const std::string& device, const WhyNot& why_not) {
-  const bool mistake = why_not.text.empty() || why_not.wish;
-  return MakeStatus(mistake ? StatusCode::kInvalidArgument : StatusCode::kFailedPrecondition,
-                    "RDMA device " + device + " cannot be used: " +
-                        (why_not.text.empty() ? "it has no such port" : why_not.text) +
-                        kLeaveDevicesOut);
+// Of a device that was named.
+std::string CannotBeUsed(const std::string& device, const WhyNot& why_not) {
+  return "RDMA device " + device +
+         " cannot be used: " + (why_not.text.empty() ? "it has no such port" : why_not.text);
 }
 
 StatusOr<Choice> ChooseWished(const std::vector<Candidate>& candidates, const Wish& wish) {
   Choice choice;
   choice.reason = "asked for";
-  Status broken;  // of the first that is; a mistake with another is told before it
+  std::string broken;  // the first that is; a mistake with another is told before it
   for (const std::string& text : wish.devices) {
     const auto [name, port] = ParseDevice(text);
     const auto at = std::find_if(candidates.begin(), candidates.end(),
@@ -122,15 +135,17 @@ StatusOr<Choice> ChooseWished(const std::vector<Candidate>& candidates, const Wi
     WhyNot why_not;
     const std::vector<RailChoice> rails = PortsOf(*at, port, wish, why_not);
     if (rails.empty()) {
-      const Status status = CannotBeUsed(text, why_not);
-      if (status.code() == StatusCode::kInvalidArgument) return status;
-      if (broken.ok()) broken = status;
+      const std::string why = CannotBeUsed(text, why_not);
+      // Nothing but another wish mends that.
+      if (why_not.text.empty() || why_not.wish) return InvalidArgument(why + kLeaveDevicesOut);
+      if (broken.empty()) broken = why;
+      choice.warnings.push_back(why + "; links use the others that were asked for");
     }
     for (const RailChoice& rail : rails) {
       if (!Has(choice.rails, rail.device, rail.port.number)) choice.rails.push_back(rail);
     }
   }
-  if (!broken.ok()) return broken;
+  if (choice.rails.empty()) return FailedPrecondition(broken + kLeaveDevicesOut);
   return choice;
 }
 
@@ -147,16 +162,6 @@ Status SetMtus(const Wish& wish, std::vector<RailChoice>& rails) {
   return OkStatus();
 }
 
-// Keeps the rails for which `keep` holds, if there are any.
-template <typename Keep>
-bool Narrow(std::vector<RailChoice>& rails, Keep keep) {
-  std::vector<RailChoice> kept;
-  std::copy_if(rails.begin(), rails.end(), std::back_inserter(kept), keep);
-  if (kept.empty()) return false;
-  rails = std::move(kept);
-  return true;
-}
-
 bool IsWished(const Wish& wish, const std::string& device, int port) {
   if (wish.devices.empty()) return true;
   return std::any_of(wish.devices.begin(), wish.devices.end(), [&](const std::string& text) {
@@ -170,6 +175,11 @@ void SetLeftOut(const std::vector<Candidate>& candidates, const Wish& wish,
                 const std::vector<RailChoice>& usable, Choice& choice) {
   const std::vector<RailChoice>& rails = choice.rails;
   for (const Candidate& candidate : candidates) {
+    // What a device has that cannot be opened is not known. Of one that links cannot use it does
+    // not matter.
+    const bool closed = !candidate.status.ok() && candidate.info.ports.empty() &&
+                        candidate.status.code() != StatusCode::kFailedPrecondition;
+    if (closed && IsWished(wish, candidate.name, 1)) choice.left_out.push_back({candidate.name, 1});
     for (const PortInfo& port : candidate.info.ports) {
       const bool alike = std::any_of(rails.begin(), rails.end(), [&](const RailChoice& rail) {
         return rail.port.layer == port.layer;
@@ -194,6 +204,31 @@ void SortByName(std::vector<RailChoice>& rails) {
   });
 }
 
+// Of which nobody asked for any.
+StatusOr<std::vector<RailChoice>> AllUsable(const std::vector<Candidate>& candidates,
+                                            const Wish& wish) {
+  WhyNot why_not;
+  std::vector<RailChoice> usable;
+  for (const Candidate& candidate : candidates) {
+    const std::vector<RailChoice> rails = PortsOf(candidate, 0, wish, why_not);
+    usable.insert(usable.end(), rails.begin(), rails.end());
+  }
+  if (usable.empty()) {
+    const StatusCode code =
+        why_not.wish ? StatusCode::kInvalidArgument : StatusCode::kFailedPrecondition;
+    return MakeStatus(code, "no RDMA device can be used: " + why_not.text);
+  }
+  const std::vector<Gid> here = GidsOfAddresses(wish.networks);
+  const bool one_on_network = std::any_of(
+      usable.begin(), usable.end(), [&](const RailChoice& r) { return IsAmong(here, r.gid.gid); });
+  if (!one_on_network && !why_not.of_network.empty()) {
+    return InvalidArgument("the RDMA port on the job's network cannot be used: " +
+                           why_not.of_network);
+  }
+  SortByName(usable);
+  return usable;
+}
+
 }  // namespace
 
 StatusOr<Choice> ChooseRails(const std::vector<Candidate>& candidates, const Wish& wish) {
@@ -208,30 +243,9 @@ StatusOr<Choice> ChooseRails(const std::vector<Candidate>& candidates, const Wis
     REIGEN_ASSIGN_OR_RETURN(choice, ChooseWished(candidates, wish));
     usable = choice.rails;
   } else {
-    WhyNot why_not;
-    for (const Candidate& candidate : candidates) {
-      const std::vector<RailChoice> rails = PortsOf(candidate, 0, wish, why_not);
-      choice.rails.insert(choice.rails.end(), rails.begin(), rails.end());
-    }
-    if (choice.rails.empty()) {
-      const StatusCode code =
-          why_not.wish ? StatusCode::kInvalidArgument : StatusCode::kFailedPrecondition;
-      return MakeStatus(code, "no RDMA device can be used: " + why_not.text);
-    }
-    SortByName(choice.rails);
-    usable = choice.rails;
-    const std::vector<Gid> here = GidsOfAddresses(wish.networks);
-    if (Narrow(choice.rails, [&](const RailChoice& r) { return IsAmong(here, r.gid.gid); })) {
-      choice.reason = kOfNetwork;
-    } else if (!why_not.of_network.empty()) {
-      return InvalidArgument("the RDMA port on the job's network cannot be used: " +
-                             why_not.of_network);
-    } else {
-      double fastest = 0;
-      for (const RailChoice& rail : choice.rails) fastest = std::max(fastest, rail.port.gbits_per_s);
-      Narrow(choice.rails, [&](const RailChoice& r) { return r.port.gbits_per_s >= fastest; });
-      choice.reason = "the fastest; none has an address of the job's network";
-    }
+    REIGEN_ASSIGN_OR_RETURN(usable, AllUsable(candidates, wish));
+    choice.rails = usable;
+    KeepBest(wish, choice);
   }
   if (choice.rails.size() > kMaxRails) choice.rails.resize(kMaxRails);
   if (choice.reason != kOfNetwork) SetLeftOut(candidates, wish, usable, choice);

@@ -40,6 +40,8 @@ struct RailChoice {
 struct Choice {
   std::vector<RailChoice> rails;  // at most kMaxRails
   std::string reason;             // why these; for the log
+  // What is not as good as it was meant to be, with what to do.
+  std::vector<std::string> warnings;
   // Ports that would be rails, too, by what was asked for and their layer, but cannot: they are
   // down, say. None where rails are those of the job's network.
   std::vector<PortName> left_out;
@@ -47,13 +49,18 @@ struct Choice {
   std::vector<PortName> spare;
 };
 
-// Without wishes: the ports that have one of the addresses of the job's network;
-// if none has, the fastest active ones.
+// Without wishes: the ports that have one of the addresses of the job's network, or those of
+// InfiniBand if they are faster: there the subnet says who is reached. If none has such an
+// address, the fastest active ones. A RoCE port with nothing but a link-local address is none
+// to choose unless that is the job's, or its device or GID was asked for: to connect, its
+// peers' interfaces must be found, and nothing says that they are on its network.
+//
+// A device that was asked for and is broken is left, with a warning, if another one is good.
 //
 // Errors: InvalidArgument: what was asked for cannot be had: there is no such device or port
 //         here, or none that meets the wish;
 //         NotFound: there is no device, and none was named;
-//         FailedPrecondition: none can be used, or one asked for cannot: its port is down, it
+//         FailedPrecondition: none (of those asked for) can be used: its port is down, it
 //         cannot be opened. All say which there are and what to do.
 StatusOr<Choice> ChooseRails(const std::vector<Candidate>& candidates, const Wish& wish);
 

@@ -309,7 +309,7 @@ TEST(ChoiceTest, ADeviceAskedForThatIsBrokenIsToldFromOneThatDoesNotExist) {
       {{"a"}, StatusCode::kFailedPrecondition, "RDMA device a cannot be used: a:1 is not active"},
       {{"a:2"}, StatusCode::kFailedPrecondition, "a:2: it has no GID"},
       {{"closed"}, StatusCode::kFailedPrecondition, "closed cannot be opened"},
-      {{"b", "a"}, StatusCode::kFailedPrecondition, "a:1 is not active (DOWN)"},
+      {{"closed", "a"}, StatusCode::kFailedPrecondition, "closed cannot be opened"},
       {{"a", "b:7"}, StatusCode::kInvalidArgument, "b:7 cannot be used: it has no such port"},
       {{"a", "c"}, StatusCode::kInvalidArgument, "there is no RDMA device c (there are: a, closed"},
   };
@@ -329,6 +329,124 @@ TEST(ChoiceTest, ADeviceAskedForThatIsBrokenIsToldFromOneThatDoesNotExist) {
   const Status none = ChooseRails({}, wish).status();
   EXPECT_EQ(none.code(), StatusCode::kInvalidArgument) << none.ToString();
   EXPECT_NE(none.ToString().find("no RDMA device b"), std::string::npos) << none.ToString();
+}
+
+// A host of eight cards that lacks one has seven.
+TEST(ChoiceTest, OfDevicesAskedForTheBrokenAreLeftWithAWarning) {
+  PortInfo good = RocePort({Entry(1, "10.0.0.1", kV2)}), down = good;
+  down.active = false;
+  Candidate closed, other_protocol;
+  closed.name = "closed";
+  closed.status = Unavailable("closed cannot be opened");
+  other_protocol.name = "efa";
+  other_protocol.status = FailedPrecondition("efa speaks a protocol of its own");
+  const std::vector<Candidate> machine = {Device("a", {good}), Device("b", {down}), closed,
+                                          other_protocol, Device("c", {good})};
+  Wish wish;
+  wish.devices = {"closed", "c", "b", "efa", "a"};
+  const auto choice = ChooseRails(machine, wish);
+  ASSERT_TRUE(choice.ok()) << choice.status();
+  ASSERT_EQ(choice->rails.size(), 2u);
+  EXPECT_EQ(choice->rails[0].device, "c");
+  EXPECT_EQ(choice->rails[1].device, "a");
+  ASSERT_EQ(choice->warnings.size(), 3u);
+  EXPECT_NE(choice->warnings[0].find("closed cannot be opened"), std::string::npos);
+  EXPECT_NE(choice->warnings[1].find("RDMA device b cannot be used: b:1 is not active"),
+            std::string::npos)
+      << choice->warnings[1];
+  EXPECT_NE(choice->warnings[2].find("a protocol of its own"), std::string::npos);
+  EXPECT_EQ(choice->left_out, (std::vector<PortName>{{"b", 1}, {"closed", 1}}))
+      << "their likes are not used at the other end";
+}
+
+// To connect, peers' interfaces are looked for on its network: that they are there is not known.
+TEST(ChoiceTest, ARocePortWithALinkLocalAddressOnlyIsTakenIfItIsTheJobsOrAskedFor) {
+  const PortInfo no_ip = RocePort({Entry(0, "fe80::7", kV1), Entry(1, "fe80::7", kV2)});
+  const std::vector<Candidate> machine = {Device("a", {no_ip})};
+  Wish wish;
+  wish.networks = {"10.0.0.1"};
+  const Status refused = ChooseRails(machine, wish).status();
+  EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition);
+  for (const char* part : {"a:1", "link-local (fe80::7)", "--rdma-devices"}) {
+    EXPECT_NE(refused.ToString().find(part), std::string::npos) << refused.ToString();
+  }
+  EXPECT_FALSE(ChooseAgain(machine[0], 1, wish).ok()) << "nor later";
+  Wish device = wish, gid = wish, network = wish;
+  device.devices = {"a"};
+  gid.gid_index = 1;
+  network.networks = {"fe80::7%eth0"};
+  for (const Wish& each : {device, gid, network}) {
+    const auto choice = ChooseRails(machine, each);
+    ASSERT_TRUE(choice.ok()) << choice.status();
+    EXPECT_EQ(choice->rails[0].gid.index, 1);
+  }
+  const auto other = ChooseRails({machine[0], Device("b", {RocePort({Entry(3, "10.9.0.1", kV2)})})},
+                                 wish);
+  ASSERT_TRUE(other.ok()) << other.status();
+  ASSERT_EQ(other->rails.size(), 1u);
+  EXPECT_EQ(other->rails[0].device, "b");
+  PortInfo infiniband = no_ip;
+  infiniband.layer = LinkLayer::kInfiniBand;
+  EXPECT_TRUE(ChooseRails({Device("i", {infiniband})}, wish).ok()) << "its subnet is enough";
+}
+
+TEST(ChoiceTest, APortOfNeitherInfiniBandNorEthernetIsNotTaken) {
+  PortInfo port = RocePort({Entry(0, "fe80::1", GidType::kInfiniBand)});
+  port.layer = LinkLayer::kUnspecified;
+  const Status status = ChooseRails({Device("a", {port})}, {}).status();
+  EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
+  EXPECT_NE(status.ToString().find("a:1 is a port of neither"), std::string::npos);
+}
+
+// Hosts with many fast cards for data have a slow one for all else.
+TEST(ChoiceTest, FasterInfiniBandIsTakenBeforeTheJobsNetworkOtherRoceIsNamedOnly) {
+  const auto port = [](double gbits_per_s, const char* address) {
+    PortInfo made = RocePort({Entry(0, address, kV2)});
+    made.gbits_per_s = gbits_per_s;
+    return made;
+  };
+  const auto infiniband = [&](double gbits_per_s) {
+    PortInfo made = port(gbits_per_s, "fe80::1");
+    made.layer = LinkLayer::kInfiniBand;
+    return made;
+  };
+  const PortInfo of_job = port(100, "10.0.0.1");
+  const struct {
+    const char* what;
+    std::vector<PortInfo> others;
+    std::vector<std::string> chosen;
+    const char* reason;
+    const char* warning;
+  } rows[] = {
+      {"faster InfiniBand", {infiniband(400), infiniband(400)}, {"d1", "d2"},
+       "InfiniBand, faster than d0:1 on the job's network", nullptr},
+      {"only the fastest of it", {infiniband(400), infiniband(25)}, {"d1"}, "InfiniBand", nullptr},
+      {"faster together", {infiniband(56), infiniband(56)}, {"d1", "d2"}, "InfiniBand", nullptr},
+      {"slower InfiniBand", {infiniband(56)}, {"d0"}, "on the job's network", nullptr},
+      {"as fast", {infiniband(100)}, {"d0"}, "on the job's network", nullptr},
+      {"faster RoCE", {port(400, "10.1.0.1"), port(400, "10.2.0.1")}, {"d0"},
+       "on the job's network", "d1:1,d2:1 would be faster than d0:1 on the job's network"},
+      {"as fast RoCE", {port(100, "10.1.0.1")}, {"d0"}, "on the job's network", nullptr},
+      {"RoCE without an address", {port(400, "fe80::2")}, {"d0"}, "on the job's network", nullptr},
+  };
+  for (const auto& row : rows) {
+    std::vector<Candidate> machine = {Device("d0", {of_job})};
+    for (const PortInfo& other : row.others) {
+      machine.push_back(Device("d" + std::to_string(machine.size()), {other}));
+    }
+    Wish wish;
+    wish.networks = {"10.0.0.1"};
+    const auto choice = ChooseRails(machine, wish);
+    ASSERT_TRUE(choice.ok()) << choice.status();
+    std::vector<std::string> chosen;
+    for (const RailChoice& rail : choice->rails) chosen.push_back(rail.device);
+    EXPECT_EQ(chosen, row.chosen) << row.what;
+    EXPECT_EQ(choice->reason.find(row.reason), 0u) << row.what << ": " << choice->reason;
+    ASSERT_EQ(choice->warnings.size(), row.warning == nullptr ? 0u : 1u) << row.what;
+    if (row.warning == nullptr) continue;
+    EXPECT_EQ(choice->warnings[0].find(row.warning), 0u) << choice->warnings[0];
+    EXPECT_NE(choice->warnings[0].find("--rdma-devices d1:1,d2:1"), std::string::npos);
+  }
 }
 
 // What somebody asked for and cannot have is an error of its own, what is not there is not.

@@ -10,10 +10,20 @@ namespace {
 constexpr uint8_t kMinExponent = 1;
 constexpr uint8_t kMaxExponent = 31;
 
+constexpr ptrdiff_t kPrefixBytes = 8;
+
+// "InfiniBand", "InfiniBand of subnet fec0::". The default prefix is not named.
+std::string SubnetOf(const Gid& gid) {
+  Gid prefix;
+  std::copy_n(gid.bytes.begin(), kPrefixBytes, prefix.bytes.begin());
+  constexpr Gid kDefault{{0xfe, 0x80}};
+  return prefix == kDefault ? "InfiniBand" : "InfiniBand of subnet " + ToString(prefix);
+}
+
 }  // namespace
 
 std::string KindOf(const RailAddress& rail) {
-  if (rail.layer == LinkLayer::kInfiniBand) return RdmaKind("InfiniBand", rail.pkey);
+  if (rail.layer == LinkLayer::kInfiniBand) return RdmaKind(SubnetOf(rail.gid), rail.pkey);
   const std::string network = std::string(rail.gid_type == GidType::kRoceV2 ? "RoCE v2" : "RoCE v1") +
                               " over " + (IsIpv4(rail.gid) ? "IPv4" : "IPv6");
   // RoCE has no other partitions, as a rule.
@@ -46,10 +56,7 @@ bool NearAtBothEnds(std::span<const RailPair> ways, const Rails& source, const R
 }
 
 bool NeedsGlobalRoute(const RailAddress& local, const RailAddress& remote) {
-  constexpr ptrdiff_t kPrefixBytes = 8;
-  if (local.layer == LinkLayer::kEthernet) return true;
-  return !std::equal(local.gid.bytes.begin(), local.gid.bytes.begin() + kPrefixBytes,
-                     remote.gid.bytes.begin());
+  return local.layer == LinkLayer::kEthernet || local.global_only || remote.global_only;
 }
 
 Duration RetryPlan::total() const {

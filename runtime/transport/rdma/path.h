@@ -22,6 +22,7 @@ struct RailAddress {
   GidType gid_type = GidType::kRoceV2;
   Gid gid;
   uint16_t lid = 0;
+  bool global_only = false;  // see PortInfo
   uint16_t pkey = kDefaultPkey;
   uint32_t mtu_bytes = 0;
   uint32_t max_message_bytes = 0;
@@ -41,7 +42,9 @@ struct RailPair {
   bool operator==(const RailPair&) const = default;
 };
 
-// "InfiniBand with PKey 0xffff", "RoCE v2 over IPv4": whom it can talk to (rdma_kind.h).
+// "InfiniBand with PKey 0xffff", "InfiniBand of subnet fec0:: with PKey 0xffff" (if it is not the
+// default one), "RoCE v2 over IPv4": whom it can talk to (rdma_kind.h). Links do not cross
+// subnets: a LID means nothing in another.
 std::string KindOf(const RailAddress& rail);
 
 // Which of the ways a message takes, by bit: those whose two ports have the memory; of
@@ -51,8 +54,8 @@ uint32_t ChooseWays(std::span<const RailPair> ways, const Rails& source, const R
 // Whether ChooseWays() finds any of the first kind.
 bool NearAtBothEnds(std::span<const RailPair> ways, const Rails& source, const Rails& target);
 
-// Whether packets are routed by GID: always on Ethernet, on InfiniBand between
-// subnets (GIDs with different prefixes).
+// Whether packets are routed by GID: always on Ethernet, on InfiniBand if a port of a
+// virtual machine, say, demands it.
 bool NeedsGlobalRoute(const RailAddress& local, const RailAddress& remote);
 
 // How often, and how long apart, a packet is sent again until a path is lost.

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/base/rdma_kind.h"
+
 namespace reigen::transport::rdma {
 namespace {
 
@@ -13,14 +15,39 @@ RailAddress Roce(const std::string& device, const std::string& address) {
   return rail;
 }
 
-TEST(PathTest, EthernetIsAlwaysRoutedByAddressInfiniBandBetweenSubnets) {
-  EXPECT_TRUE(NeedsGlobalRoute(Roce("a", "10.0.0.1"), Roce("b", "10.0.0.2")));
-  RailAddress a = Roce("a", "fe80::1");
-  RailAddress b = Roce("b", "fe80::2");
-  a.layer = b.layer = LinkLayer::kInfiniBand;
-  EXPECT_FALSE(NeedsGlobalRoute(a, b));
-  b.gid = *GidOfAddress("fe80:0:0:7::2");
-  EXPECT_TRUE(NeedsGlobalRoute(a, b));
+RailAddress InfiniBand(const std::string& device, const std::string& gid,
+                       bool global_only = false) {
+  RailAddress rail = Roce(device, gid);
+  rail.layer = LinkLayer::kInfiniBand;
+  rail.global_only = global_only;
+  return rail;
+}
+
+TEST(PathTest, EthernetIsAlwaysRoutedByAddressInfiniBandWhereAPortDemandsIt) {
+  const struct {
+    const char* what;
+    RailAddress local;
+    RailAddress remote;
+    bool global;
+  } rows[] = {
+      {"Ethernet", Roce("a", "10.0.0.1"), Roce("b", "10.0.0.2"), true},
+      {"one subnet", InfiniBand("a", "fe80::1"), InfiniBand("b", "fe80::2"), false},
+      {"demanded here", InfiniBand("a", "fe80::1", true), InfiniBand("b", "fe80::2"), true},
+      {"demanded there", InfiniBand("a", "fe80::1"), InfiniBand("b", "fe80::2", true), true},
+  };
+  for (const auto& row : rows) {
+    EXPECT_EQ(NeedsGlobalRoute(row.local, row.remote), row.global) << row.what;
+  }
+}
+
+// Its LID would be that of another port here, or of none.
+TEST(PathTest, ThePortsOfAnInfiniBandSubnetAreAKindOfTheirOwn) {
+  const auto kind = [](const std::string& gid) { return KindOf(InfiniBand("a", gid)); };
+  EXPECT_EQ(kind("fe80::1"), "InfiniBand with PKey 0xffff") << "the default subnet";
+  EXPECT_EQ(kind("fe80:0:0:7::1"), "InfiniBand of subnet fe80:0:0:7:: with PKey 0xffff");
+  EXPECT_TRUE(RdmaKindsTalk(kind("fec0:0:0:1::1"), kind("fec0:0:0:1::2")));
+  EXPECT_FALSE(RdmaKindsTalk(kind("fec0:0:0:1::1"), kind("fec0:0:0:2::1")));
+  EXPECT_FALSE(RdmaKindsTalk(kind("fec0:0:0:1::1"), kind("fe80::1")));
 }
 
 TEST(PathTest, RetriesLastAboutAsLongAsAskedAndNeverForEver) {

@@ -44,7 +44,8 @@ struct OpenedRails {
   std::string reason;              // why these; for the log
 };
 
-// Opens the machine's devices and keeps those chosen, as ChooseRails says.
+// Opens the machine's devices and keeps those chosen, as ChooseRails says, of those that can
+// make the queues of a link.
 StatusOr<OpenedRails> OpenRails(Verbs& verbs, const Wish& wish);
 
 }  // namespace reigen::transport::rdma

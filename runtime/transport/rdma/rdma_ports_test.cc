@@ -119,6 +119,105 @@ TEST_F(RdmaPortsTest, APortThatIsDownAtOneEndLeavesTheOthersWithTheirLikes) {
   EXPECT_NE(log.find("mlx5_1:1 is not used: it has no like there"), std::string::npos) << log;
 }
 
+// A virtual machine's port; only one end demands it.
+TEST_F(RdmaPortsTest, PacketsAreRoutedByGidWhereAPortDemandsIt) {
+  for (int host : {0, 1}) AddInfiniBand(host, 0).info.ports[0].global_only = host == 1;
+  Create();
+  Connect();
+  ExpectExchange();
+  for (int host : {0, 1}) {
+    for (const PathAttributes& path : fabric_.device(host, Name(0)).paths) {
+      EXPECT_TRUE(path.global) << host;
+      EXPECT_EQ(path.remote_gid, GidOf(1 - host, 0));
+    }
+  }
+}
+
+TEST_F(RdmaPortsTest, PortsOfOneSubnetAreJoinedInWhateverOrderTheyAre) {
+  for (int host : {0, 1}) {
+    for (int i : {0, 1}) {
+      Gid gid = GidOf(host, i);
+      gid.bytes[7] = static_cast<uint8_t>(1 + (host + i) % 2);
+      AddInfiniBand(host, i).info.ports[0].gids[0].gid = gid;
+    }
+  }
+  Create();
+  EXPECT_EQ(pair_.transport(0).addresses().back(),
+            "rdma-kind:InfiniBand of subnet fe80:0:0:2:: with PKey 0xffff");
+  Connect();
+  ExpectExchange();
+  for (int i : {0, 1}) {
+    for (const PathAttributes& path : fabric_.device(0, Name(i)).paths) {
+      EXPECT_EQ(path.remote_gid.bytes[7], i + 1);
+      EXPECT_FALSE(path.global);
+    }
+  }
+}
+
+// Before kinds are told, so that it is no link that ends.
+TEST_F(RdmaPortsTest, ADeviceThatCannotMakeALinksQueuesIsNotCountedOn) {
+  fabric_.AddDevice(0, "bad", "10.0.0.1").next_queue_pair_status =
+      Internal("ibv_create_qp: Operation not supported");
+  fabric_.AddDevice(0, "good", "10.1.0.1");
+  const auto make = [&] {
+    RdmaOptions options;
+    options.job = "job";
+    options.secret = "secret";
+    options.bind_addresses = {"127.0.0.1"};
+    return RdmaTransport::Create(options, fabric_.VerbsOf(0));
+  };
+  testing::internal::CaptureStdout();  // where the log goes in a test
+  {
+    const auto transport = make();
+    ASSERT_TRUE(transport.ok()) << transport.status().ToString();
+    EXPECT_EQ((*transport)->devices(), std::vector<std::string>{"good"});
+  }
+  const std::string log = testing::internal::GetCapturedStdout();
+  EXPECT_NE(log.find("RDMA device bad cannot make the queues of a link: ibv_create_qp: Operation "
+                     "not supported; links do without it"),
+            std::string::npos)
+      << log;
+  for (const char* name : {"bad", "good"}) {
+    fabric_.device(0, name).next_completion_queue_status = Internal("ibv_create_cq: no");
+  }
+  const Status none = make().status();
+  EXPECT_EQ(none.code(), StatusCode::kFailedPrecondition) << "auto: TCP";
+  EXPECT_NE(none.ToString().find("bad cannot make the queues"), std::string::npos);
+  EXPECT_NE(none.ToString().find("good cannot make the queues"), std::string::npos);
+  EXPECT_EQ(fabric_.queue_pairs(), 0u);
+}
+
+// The library lists those of EFA and iWARP, too.
+TEST_F(RdmaPortsTest, ADeviceOfAnotherProtocolIsSaidInItsOwnWords) {
+  fabric_.AddDevice(0, "efa_0", "10.0.0.1").open_status = FailedPrecondition("it speaks EFA");
+  RdmaOptions options;
+  options.secret = "secret";
+  options.bind_addresses = {"127.0.0.1"};
+  const Status status = RdmaTransport::Create(options, fabric_.VerbsOf(0)).status();
+  EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(Message(status), "no RDMA device can be used: RDMA device efa_0: it speaks EFA");
+}
+
+TEST_F(RdmaPortsTest, OneOfTheDevicesAskedForThatIsDownLeavesTheOthersWithTheirLikes) {
+  for (int host : {0, 1}) {
+    for (int i = 0; i < 3; ++i) AddInfiniBand(host, i).info.ports[0].active = host == 1 || i != 0;
+  }
+  RdmaOptions options;
+  options.wish.devices = {Name(0), Name(1), Name(2)};
+  options.bind_addresses = {"127.0.0.1"};
+  testing::internal::CaptureStdout();
+  for (int host : {0, 1}) pair_.Create(host, options, fabric_.VerbsOf(host));
+  const std::string log = testing::internal::GetCapturedStdout();
+  EXPECT_NE(log.find("RDMA device mlx5_0 cannot be used: mlx5_0:1 is not active"),
+            std::string::npos)
+      << log;
+  Connect();
+  ExpectExchange();
+  EXPECT_EQ(Paths(3), (std::map<std::pair<std::string, std::string>, int>{
+                          {{"mlx5_1", ToString(GidOf(1, 1))}, 2},  // one is for control
+                          {{"mlx5_2", ToString(GidOf(1, 2))}, 1}}));
+}
+
 TEST_F(RdmaPortsTest, EndsInDifferentPartitionsSayBothPkeys) {
   AddInfiniBand(0, 0).info.ports[0].pkeys = {0x8001};
   AddInfiniBand(1, 0).info.ports[0].pkeys = {0x7fff, 0x8002, 0xffff};

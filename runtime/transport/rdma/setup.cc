@@ -86,6 +86,7 @@ Kind Write(const Offer& offer, Writer& out) {
     out.Number(static_cast<uint8_t>(rail.gid_type));
     out.Address(rail.gid);
     out.Number(rail.lid);
+    out.Number(static_cast<uint8_t>(rail.global_only ? 1 : 0));
     out.Number(rail.pkey);
     out.Number(rail.mtu_bytes);
     out.Number(rail.max_message_bytes);
@@ -139,11 +140,14 @@ StatusOr<SetupMessage> ReadOffer(Reader& in) {
     rail.gid_type = static_cast<GidType>(in.Number<uint8_t>());
     rail.gid = in.Address();
     rail.lid = in.Number<uint16_t>();
+    rail.global_only = in.Number<uint8_t>() != 0;
     rail.pkey = in.Number<uint16_t>();
     rail.mtu_bytes = in.Number<uint32_t>();
     rail.max_message_bytes = in.Number<uint32_t>();
     rail.max_queues = in.Number<uint8_t>();
-    if (rail.layer > LinkLayer::kEthernet || rail.gid_type > GidType::kRoceV2) {
+    const bool known_layer =
+        rail.layer == LinkLayer::kInfiniBand || rail.layer == LinkLayer::kEthernet;
+    if (!known_layer || rail.gid_type > GidType::kRoceV2) {
       return InvalidArgument("it offers a port of a kind that is not known here");
     }
     if (rail.max_queues < 1) return InvalidArgument("it offers a port that holds no queue");

@@ -23,7 +23,7 @@
 
 namespace reigen::transport::rdma {
 
-inline constexpr uint32_t kSetupVersion = 7;
+inline constexpr uint32_t kSetupVersion = 8;
 
 struct Offer {
   uint16_t channels = 1;  // data queues wanted; the smaller of both counts

@@ -29,6 +29,7 @@ Offer FullOffer() {
     rail.gid_type = GidType::kRoceV1;
     rail.gid = *GidOfAddress("10.0.0." + std::to_string(i));
     rail.lid = static_cast<uint16_t>(0xabc0 + i);
+    rail.global_only = i % 2 == 1;
     rail.pkey = static_cast<uint16_t>(0x7ff0 + i);
     rail.mtu_bytes = 4096;
     rail.max_message_bytes = 1u << 31;

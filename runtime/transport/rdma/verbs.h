@@ -99,6 +99,7 @@ class Verbs {
   virtual ~Verbs() = default;
   // Names; none is not an error.
   virtual StatusOr<std::vector<std::string>> ListDevices() = 0;
+  // FailedPrecondition: it is a device that links cannot use, whatever is done.
   virtual StatusOr<std::unique_ptr<Device>> Open(const std::string& name) = 0;
 };
 

@@ -12,7 +12,8 @@
 
 namespace reigen::transport::rdma {
 
-enum class LinkLayer : uint8_t { kInfiniBand = 1, kEthernet = 2 };
+// kUnspecified: neither. Links cannot use such a port.
+enum class LinkLayer : uint8_t { kUnspecified = 0, kInfiniBand = 1, kEthernet = 2 };
 enum class GidType : uint8_t { kInfiniBand = 0, kRoceV1 = 1, kRoceV2 = 2 };
 
 struct GidEntry {
@@ -29,6 +30,7 @@ struct PortInfo {
   uint32_t active_mtu_bytes = 0;
   uint32_t max_message_bytes = 0;
   uint16_t lid = 0;  // InfiniBand only
+  bool global_only = false;  // packets are routed by GID inside the subnet, too
   double gbits_per_s = 0;
   std::vector<GidEntry> gids;
   std::vector<uint16_t> pkeys;  // by index

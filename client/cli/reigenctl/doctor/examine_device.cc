@@ -55,6 +55,9 @@ Finding OfDevice(const probe::RdmaDeviceFacts& device) {
     finding.text = "the kernel has it, libibverbs does not know it";
     finding.remedy =
         "the package ibverbs-providers (or the vendor's), of the version of libibverbs1";
+  } else if (!device.not_for_links.empty()) {
+    finding.level = Level::kNote;
+    finding.text = device.not_for_links;
   } else if (!device.open_error.empty()) {
     finding.text = device.open_error;
     finding.remedy = "look into the kernel's log: `dmesg | grep -i -e infiniband -e " +
@@ -66,6 +69,7 @@ Finding OfDevice(const probe::RdmaDeviceFacts& device) {
 Finding OfPort(const probe::RdmaDeviceFacts& device, const rdma::PortInfo& port, bool used) {
   const bool ethernet = port.layer == rdma::LinkLayer::kEthernet;
   std::vector<std::string> parts = {port.state, ethernet ? "RoCE" : "InfiniBand"};
+  if (port.layer == rdma::LinkLayer::kUnspecified) parts[1] = "neither RoCE nor InfiniBand";
   if (port.gbits_per_s > 0) parts.push_back(Gbits(port.gbits_per_s));
   parts.push_back("MTU " + std::to_string(port.active_mtu_bytes));
   if (!device.interfaces.empty()) parts.push_back(Join(device.interfaces, " "));
@@ -91,7 +95,11 @@ std::vector<rdma::Candidate> Candidates(const probe::RdmaFacts& facts) {
   for (const probe::RdmaDeviceFacts& device : facts.devices) {
     const Finding broken = OfDevice(device);
     rdma::Candidate candidate{device.name, OkStatus(), device.info};
-    if (!broken.text.empty()) candidate.status = Unavailable(device.name + ": " + broken.text);
+    if (!broken.text.empty()) {
+      const StatusCode code =
+          device.not_for_links.empty() ? StatusCode::kUnavailable : StatusCode::kFailedPrecondition;
+      candidate.status = MakeStatus(code, device.name + ": " + broken.text);
+    }
     candidates.push_back(std::move(candidate));
   }
   return candidates;

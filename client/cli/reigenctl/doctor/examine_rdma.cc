@@ -110,6 +110,7 @@ void AddMistake(const Wishes& wishes, const std::string& subject, const std::str
 // No device at all, which is broken only if somebody counts on one.
 void AddAbsent(const probe::RdmaFacts& facts, const Wishes& wishes, Report* report) {
   std::string text = "there is no RDMA device";
+  if (!facts.devices.empty()) text += " that links could use";
   if (!facts.list_error.empty()) text += " (" + facts.list_error + ")";
   const std::string remedy =
       "the card's driver must be loaded (`rdma link` lists devices); in a container, `--device "
@@ -197,6 +198,12 @@ void AddDevices(const probe::RdmaFacts& facts, const Wishes& wishes, Report* rep
   }
   const std::string why_not = WhyNotUsed(wishes, locked);
   report->findings.push_back(Rdma(Level::kOk, "between hosts", PortsOf(all) + why_not));
+  for (const JobRails& rails : all) {
+    for (const std::string& warning : rails.choice->warnings) {
+      report->findings.push_back(Rdma(Level::kNote, "devices",
+                                      (all.size() > 1 ? If(rails.addresses) : "") + warning));
+    }
+  }
   if (!why_not.empty()) return;
   report->transport = "rdma";
   report->rdma_kinds = Kinds(all);
@@ -215,7 +222,12 @@ void ExamineRdma(const probe::RdmaFacts& facts, const Wishes& wishes, Report* re
                "correct or unset it: this host's own counts, else that of where the job is started",
                report);
   }
-  if (facts.devices.empty()) {
+  const bool none = std::all_of(facts.devices.begin(), facts.devices.end(),
+                                [](const auto& each) { return !each.not_for_links.empty(); });
+  if (none && (facts.devices.empty() || wishes.rdma.devices.empty())) {
+    for (const probe::RdmaDeviceFacts& device : facts.devices) {
+      report->findings.push_back(OfDevice(device));
+    }
     AddAbsent(facts, wishes, report);
   } else {
     AddDevices(facts, wishes, report);

@@ -68,6 +68,20 @@ const Case kCases[] = {
      Level::kProblem, "libibverbs does not know it", "ibverbs-providers", "tcp"},
     {"does not open", [](auto& f, auto&) { f.devices[0].open_error = "ibv_open_device: I/O"; },
      "mlx5_0", Level::kProblem, "ibv_open_device: I/O", "dmesg", "tcp"},
+    {"a protocol of its own",
+     [](auto& f, auto&) { f.devices[0].not_for_links = "it speaks iWARP"; }, "mlx5_0",
+     Level::kNote, "it speaks iWARP", "", "tcp"},
+    {"a protocol of its own, and what follows",
+     [](auto& f, auto&) { f.devices[0].not_for_links = "it speaks iWARP"; }, "devices",
+     Level::kNote, "there is no RDMA device that links could use: links use TCP", "", "tcp"},
+    {"one of two asked for is down",
+     [](auto& f, auto& w) {
+       f.devices.push_back(GoodDevice("mlx5_1", "10.1.0.1"));
+       f.devices[1].info.ports[0].active = false;
+       w.rdma.devices = {"mlx5_1", "mlx5_0"};
+     },
+     "devices", Level::kNote, "RDMA device mlx5_1 cannot be used: mlx5_1:1 is not active", "",
+     "rdma"},
     {"port down",
      [](auto& f, auto&) {
        f.devices[0].info.ports[0].active = false;

@@ -58,6 +58,18 @@ const char* TypeName(rdma::GidType type) {
   return "RoCE v2";
 }
 
+const char* LayerName(rdma::LinkLayer layer) {
+  switch (layer) {
+    case rdma::LinkLayer::kEthernet:
+      return "Ethernet";
+    case rdma::LinkLayer::kInfiniBand:
+      return "InfiniBand";
+    case rdma::LinkLayer::kUnspecified:
+      break;
+  }
+  return "unspecified";
+}
+
 Json PortJson(const rdma::PortInfo& port) {
   Json gids = Json::array();
   for (const rdma::GidEntry& entry : port.gids) {
@@ -69,7 +81,7 @@ Json PortJson(const rdma::PortInfo& port) {
   return Json{{"number", port.number},
               {"active", port.active},
               {"state", port.state},
-              {"layer", port.layer == rdma::LinkLayer::kEthernet ? "Ethernet" : "InfiniBand"},
+              {"layer", LayerName(port.layer)},
               {"gbits_per_s", port.gbits_per_s},
               {"active_mtu_bytes", port.active_mtu_bytes},
               {"max_message_bytes", port.max_message_bytes},
@@ -88,6 +100,7 @@ Json RdmaJson(const probe::RdmaFacts& facts) {
                        {"node_error", each.node_error},
                        {"in_library", each.in_library},
                        {"open_error", each.open_error},
+                       {"not_for_links", each.not_for_links},
                        {"registers_dmabuf", each.registers_dmabuf},
                        {"interfaces", each.interfaces},
                        {"bus_id", each.bus_id},

@@ -176,7 +176,9 @@ class RealVerbs final : public Verbs {
     const List list;
     REIGEN_RETURN_IF_ERROR(list.status());
     for (ibv_device* device : list.devices()) {
-      if (name == ibv_get_device_name(device)) return RealDevice::Open(device);
+      if (name != ibv_get_device_name(device)) continue;
+      REIGEN_RETURN_IF_ERROR(CheckProtocol(*device));
+      return RealDevice::Open(device);
     }
     if (Contains(KernelDevices(), name)) {
       return NotFound("libibverbs does not list it: its /dev/infiniband/uverbs* is not here, or its "

@@ -61,23 +61,23 @@ int Lanes(uint8_t width) {
   }
 }
 
-PortInfo FromPort(ibv_context* context, uint8_t number, const ibv_port_attr& attributes) {
-  PortInfo port;
-  port.number = number;
-  port.active = attributes.state == IBV_PORT_ACTIVE;
-  port.state = ibv_port_state_str(attributes.state);
-  port.layer = attributes.link_layer == IBV_LINK_LAYER_ETHERNET ? LinkLayer::kEthernet
-                                                                : LinkLayer::kInfiniBand;
-  port.active_mtu_bytes = 128u << attributes.active_mtu;
-  port.max_message_bytes = attributes.max_msg_sz;
-  port.lid = attributes.lid;
-  port.gbits_per_s = LaneSpeed(attributes.active_speed) * Lanes(attributes.active_width);
-  for (int i = 0; i < attributes.pkey_tbl_len; ++i) {
+LinkLayer ToLayer(uint8_t layer) {
+  switch (layer) {
+    case IBV_LINK_LAYER_INFINIBAND:
+      return LinkLayer::kInfiniBand;
+    case IBV_LINK_LAYER_ETHERNET:
+      return LinkLayer::kEthernet;
+    default:
+      return LinkLayer::kUnspecified;
+  }
+}
+
+void ReadPkeys(ibv_context* context, int most, PortInfo& port) {
+  for (int i = 0; i < most; ++i) {
     __be16 pkey = 0;
-    if (ibv_query_pkey(context, number, i, &pkey) != 0) break;
+    if (ibv_query_pkey(context, port.number, i, &pkey) != 0) break;
     port.pkeys.push_back(ntohs(pkey));
   }
-  return port;
 }
 
 void ReadGids(ibv_context* context, size_t most, DeviceInfo& device) {
@@ -97,6 +97,31 @@ void ReadGids(ibv_context* context, size_t most, DeviceInfo& device) {
 
 }  // namespace
 
+Status CheckProtocol(const ibv_device& device) {
+  if (device.transport_type == IBV_TRANSPORT_IB && device.node_type == IBV_NODE_CA) {
+    return OkStatus();
+  }
+  return FailedPrecondition("it speaks neither InfiniBand nor RoCE, but " +
+                            std::string(device.transport_type == IBV_TRANSPORT_IWARP
+                                            ? "iWARP"
+                                            : "a protocol of its own") +
+                            ", which links do not");
+}
+
+PortInfo FromPort(uint8_t number, const ibv_port_attr& attributes) {
+  PortInfo port;
+  port.number = number;
+  port.active = attributes.state == IBV_PORT_ACTIVE;
+  port.state = ibv_port_state_str(attributes.state);
+  port.layer = ToLayer(attributes.link_layer);
+  port.active_mtu_bytes = 128u << attributes.active_mtu;
+  port.max_message_bytes = attributes.max_msg_sz;
+  port.lid = attributes.lid;
+  port.global_only = (attributes.flags & IBV_QPF_GRH_REQUIRED) != 0;
+  port.gbits_per_s = LaneSpeed(attributes.active_speed) * Lanes(attributes.active_width);
+  return port;
+}
+
 StatusOr<DeviceInfo> QueryDevice(ibv_context* context) {
   DeviceInfo device;
   device.name = ibv_get_device_name(context->device);
@@ -114,7 +139,8 @@ StatusOr<DeviceInfo> QueryDevice(ibv_context* context) {
       return ErrnoStatus(StatusCode::kUnavailable, "ibv_query_port " + device.name, error);
     }
     gids += static_cast<size_t>(std::max(port.gid_tbl_len, 0));
-    device.ports.push_back(FromPort(context, number, port));
+    device.ports.push_back(FromPort(number, port));
+    ReadPkeys(context, port.pkey_tbl_len, device.ports.back());
   }
   ReadGids(context, gids, device);
   return device;

@@ -9,7 +9,13 @@
 
 namespace reigen::transport::rdma {
 
+// FailedPrecondition: what it speaks is neither InfiniBand nor RoCE. Devices of EFA have no
+// reliable connections; those of iWARP are connected in another way.
+Status CheckProtocol(const ibv_device& device);
+
 StatusOr<DeviceInfo> QueryDevice(ibv_context* context);
+// Without its GIDs and PKeys.
+PortInfo FromPort(uint8_t number, const ibv_port_attr& attributes);
 
 WorkCompletion FromWorkCompletion(const ibv_wc& wc);
 ibv_wr_opcode ToOpcode(Opcode opcode);

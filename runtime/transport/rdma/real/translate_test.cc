@@ -4,8 +4,64 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
+#include "runtime/base/status.h"
+
 namespace reigen::transport::rdma {
 namespace {
+
+// Devices of EFA and iWARP are listed with the others.
+TEST(TranslateTest, OnlyDevicesOfInfiniBandAndRoceAreTaken) {
+  const struct {
+    ibv_node_type node;
+    ibv_transport_type transport;
+    const char* refused;
+  } rows[] = {
+      {IBV_NODE_CA, IBV_TRANSPORT_IB, nullptr},
+      {IBV_NODE_RNIC, IBV_TRANSPORT_IWARP, "iWARP"},
+      {IBV_NODE_UNSPECIFIED, IBV_TRANSPORT_UNSPECIFIED, "a protocol of its own"},
+      {IBV_NODE_USNIC_UDP, IBV_TRANSPORT_USNIC_UDP, "a protocol of its own"},
+      {IBV_NODE_UNKNOWN, IBV_TRANSPORT_UNKNOWN, "a protocol of its own"},
+      {IBV_NODE_SWITCH, IBV_TRANSPORT_IB, "a protocol of its own"},
+  };
+  for (const auto& row : rows) {
+    ibv_device device{};
+    device.node_type = row.node;
+    device.transport_type = row.transport;
+    const Status status = CheckProtocol(device);
+    EXPECT_EQ(status.ok(), row.refused == nullptr) << row.node;
+    if (row.refused == nullptr) continue;
+    EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
+    EXPECT_NE(status.ToString().find(row.refused), std::string::npos) << status.ToString();
+  }
+}
+
+TEST(TranslateTest, APortKeepsItsLayer) {
+  const struct {
+    uint8_t from;
+    LinkLayer layer;
+  } rows[] = {{IBV_LINK_LAYER_INFINIBAND, LinkLayer::kInfiniBand},
+              {IBV_LINK_LAYER_ETHERNET, LinkLayer::kEthernet},
+              {IBV_LINK_LAYER_UNSPECIFIED, LinkLayer::kUnspecified},
+              {77, LinkLayer::kUnspecified}};
+  for (const auto& row : rows) {
+    ibv_port_attr attributes{};
+    attributes.state = IBV_PORT_ACTIVE;
+    attributes.link_layer = row.from;
+    const PortInfo port = FromPort(2, attributes);
+    EXPECT_EQ(port.layer, row.layer) << int{row.from};
+    EXPECT_TRUE(port.active);
+    EXPECT_EQ(port.number, 2);
+  }
+}
+
+TEST(TranslateTest, APortThatDemandsRoutingByGidSaysSo) {
+  ibv_port_attr attributes{};
+  EXPECT_FALSE(FromPort(1, attributes).global_only);
+  attributes.flags = IBV_QPF_GRH_REQUIRED;
+  EXPECT_TRUE(FromPort(1, attributes).global_only);
+}
 
 TEST(TranslateTest, OnlyDataMemoryIsRelaxedAndOnlyItIsWrittenFromAfar) {
   constexpr int kRelaxed = IBV_ACCESS_RELAXED_ORDERING;

@@ -53,11 +53,13 @@ class RdmaLinkTest : public testing::Test {
       for (int i = 0; i < devices; ++i) {
         std::vector<uint16_t> pkeys(static_cast<size_t>(MarkedPkey(host, i)), 0x8001);
         pkeys.push_back(0xffff);
-        device(DeviceName(host, i)).info.ports[0].pkeys = pkeys;
+        FakeDeviceState& state = device(DeviceName(host, i));
+        state.info.ports[0].pkeys = pkeys;
+        state.pkey_indexes.clear();  // of those that were tried before
       }
     }
   }
-  // All queue pairs that the devices have made.
+  // All queue pairs that the devices have made since.
   void ExpectMarked(int devices, size_t at_least) {
     for (int host : {0, 1}) {
       for (int i = 0; i < devices; ++i) {
