@@ -107,7 +107,7 @@ std::vector<std::pair<int, int>> Pair(const RailList& few_rails, const std::vect
   const bool by_name = free.size() < many.size();
   std::vector<std::pair<int, int>> pairs;
   for (size_t i = 0; i < few.size(); ++i) {
-    if (!partners[i]) take(i, std::nullopt);
+    if (!partners[i] && !by_name) take(i, std::nullopt);
     if (partners[i]) pairs.emplace_back(few[i], *partners[i]);
   }
   if (few.size() == many.size() || by_name) return pairs;

@@ -17,8 +17,8 @@ namespace reigen::transport::rdma {
 //   - ports talk inside one partition, two limited members of it do not;
 //   - of as many ports of a partition at both ends, the first here is joined with the first there
 //     and so on;
-//   - else those of the end with fewer with those of the same name, the rest in order; what
-//     the other end has more is not used. Where no two have the same name, the fewer
+//   - else those of the same name, if there are any: names say which are alike, and what has no
+//     like is not used. Where no two have the same name, they are joined in order, and the fewer
 //     begin again.
 // The first of these rules is left where nothing could be joined with it.
 //

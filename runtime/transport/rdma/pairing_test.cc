@@ -81,7 +81,9 @@ TEST(PairingTest, APortThatIsMissingAtOneEndShiftsNoOther) {
        {{0, 0}, {1, 1}, {2, 2}}},
       {"another order, asked for", Ports("1", {0, 1}), Ports("2", {1, 0}), {{0, 0}, {1, 1}}},
       {"fewer, in another order", Ports("1", {1, 0}), Ports("2", {0, 2, 1}), {{0, 2}, {1, 0}}},
-      {"a name that only one has", Ports("1", {0, 7}), Ports("2", {0, 1, 2}), {{0, 0}, {1, 1}}},
+      {"a name that only one has", Ports("1", {0, 7}), Ports("2", {0, 1, 2}), {{0, 0}}},
+      {"names that only one has, in order of both", Ports("1", {0, 7}), Ports("2", {0, 1}),
+       {{0, 0}, {1, 1}}},
       {"names shifted by a slower port", Ports("1", {0, 1, 2}), Ports("2", {1, 2, 3}, {}, {0}),
        {{0, 0}, {1, 1}, {2, 2}}},
       {"another one is slow at each end", Ports("1", {0, 2, 3}, {}, {1}),
@@ -144,6 +146,24 @@ TEST(PairingTest, PortsThatCannotTalkAreNotPaired) {
   }
   EXPECT_NE(PairRails(here, {}).status().ToString().find("at the other end there is none"),
             std::string::npos);
+}
+
+// Each port may be of another subnet; the order is no help then.
+TEST(PairingTest, InfiniBandPortsArePairedInsideTheirSubnets) {
+  const auto subnets = [](const std::string& host, const std::vector<int>& of_ports) {
+    Offer offer = Ports(host, std::vector<int>(of_ports.size()));
+    for (size_t i = 0; i < of_ports.size(); ++i) {
+      offer.rails[i].device = host + std::to_string(i);
+      offer.rails[i].gid =
+          *GidOfAddress("fec0:0:0:" + std::to_string(of_ports[i]) + "::" + host);
+    }
+    return offer;
+  };
+  ExpectPairs(subnets("a", {1, 2, 3}), subnets("b", {3, 1, 2}), {{0, 1}, {1, 2}, {2, 0}}, "rails");
+  ExpectPairs(subnets("a", {1, 2}), subnets("b", {2, 3}), {{1, 0}}, "one in common");
+  const Status status = PairRails(subnets("a", {1}), subnets("b", {2})).status();
+  EXPECT_NE(status.ToString().find("inside one InfiniBand subnet"), std::string::npos)
+      << status.ToString();
 }
 
 // Packets of another partition are dropped without a word.
