@@ -1,6 +1,5 @@
 #include "client/c/packet_socket.h"
 
-#include <poll.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
@@ -126,16 +125,6 @@ Result PacketSocket::Receive(ReceivedPacket* out) {
   }
   out->kind = packet.kind;
   return Ok();
-}
-
-Result PacketSocket::WaitReadable(Time deadline) {
-  const auto left = std::chrono::duration_cast<milliseconds>(deadline - Now()).count();
-  pollfd entry = {.fd = fd_.get(), .events = POLLIN, .revents = 0};
-  const int ready = poll(&entry, 1, static_cast<int>(std::clamp<int64_t>(left, 0, 1 << 30)));
-  if (ready > 0) return Ok();
-  if (ready == 0) return Fail(REIGEN_UNAVAILABLE, "the worker of this host does not answer");
-  if (errno == EINTR) return Fail(REIGEN_INTERRUPTED, "interrupted by a signal");
-  return FailErrno(REIGEN_INTERNAL, "waiting for the worker");
 }
 
 void PacketSocket::ShutDown() { shutdown(fd_.get(), SHUT_RDWR); }

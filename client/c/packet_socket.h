@@ -12,7 +12,6 @@
 
 #include "client/c/result.h"
 #include "proto/local/local.h"
-#include "runtime/base/clock.h"
 #include "runtime/base/unique_fd.h"
 
 namespace reigen::sdk {
@@ -42,9 +41,6 @@ class PacketSocket {
   }
   // Blocks. Unavailable: the other side is gone. Internal: it sent nonsense.
   Result Receive(ReceivedPacket* out);
-  // Whether Receive would not block, before `deadline`; a signal ends the wait
-  // (Interrupted).
-  Result WaitReadable(Time deadline);
   // Ends a Receive of another thread, for good.
   void ShutDown();
 

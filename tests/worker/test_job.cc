@@ -135,11 +135,6 @@ void TestJob::StartGuard(int host) {
   outcome_.worker_lost.push_back(false);
 }
 
-void TestJob::LoseGuard(int host) {
-  kill(guards_[host]->child.pid, SIGKILL);
-  Lose(host);
-}
-
 // As the launcher does when a host is gone.
 void TestJob::Lose(int host) {
   guards_[host]->done = true;

@@ -47,7 +47,6 @@ class TestJob {
   bool WaitForOutput(const std::string& text, Duration limit = seconds(20));
   pid_t worker_pid(int host) const { return guards_[host]->worker_pid; }
   void LoseCoordinator() { coordinator_.reset(); }
-  void LoseGuard(int host);
 
  private:
   struct Guard {

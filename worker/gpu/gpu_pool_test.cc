@@ -417,7 +417,7 @@ TEST_F(GpuPoolTest, WhoDoesNotAnswerIsGivenUp) {
   EXPECT_EQ(pool_.Fits(Bucket(2)).why, "rank 5 has not mapped the scratch for its GPU");
 }
 
-// Issue: nothing falls back without a word; what people see is at the level of warnings.
+// Nothing falls back without a word; what people see is at the level of warnings.
 TEST_F(GpuPoolTest, StagingOverRdmaIsWarnedOfOnceAtTheDefaultLevel) {
   const auto log_of = [&](const Status& links, const Status& registers) {
     network_.links = links;

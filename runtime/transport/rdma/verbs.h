@@ -1,5 +1,5 @@
 // All that this transport asks of an RDMA stack, so that tests can stand in for it:
-// real/real_verbs.h is libibverbs, fake/fake_verbs.h is memory.
+// real/real_verbs.h is libibverbs, fake/fake_fabric.h is memory.
 #ifndef REIGEN_RUNTIME_TRANSPORT_RDMA_VERBS_H_
 #define REIGEN_RUNTIME_TRANSPORT_RDMA_VERBS_H_
 
