@@ -61,7 +61,7 @@ class GpuCheckTest(unittest.TestCase):
         self.assertEqual(code, 0, output)
         self.check_kernels(rows, output)
         for job in ("2 ranks", "4 ranks", "2 hosts", "2 ranks, by the CPU", "2 hosts, by the CPU"):
-            for what in ("every dtype and op", "a group of 300", "strided"):
+            for what in ("every dtype and op", "a group of 300", "strided", "order with streams"):
                 self.assertEqual(rows.get("%s: %s" % (job, what)), "pass", output)
             self.assertEqual(rows.get("%s: both together" % job), "note", output)
         for job, mode in (("2 ranks", "not needed"), ("4 ranks", "not needed"),

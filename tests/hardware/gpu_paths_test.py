@@ -21,7 +21,7 @@ class GpuPathsTest(unittest.TestCase):
         if "built without nvcc" in done.stdout:
             self.skipTest("built without nvcc")
         self.assertEqual(done.returncode, 0, done.stdout)
-        for what in ("every dtype and op", "a group of 300", "strided"):
+        for what in ("every dtype and op", "a group of 300", "strided", "order with streams"):
             self.assertIn("ROW pass|ranks: %s|" % what, done.stdout)
         for text in texts:
             self.assertIn(text, done.stdout)

@@ -17,6 +17,7 @@
 #include "tests/hardware/gpu.h"
 #include "tests/hardware/rank.h"
 #include "tests/hardware/reference.h"
+#include "tests/hardware/stream_order.h"
 
 namespace reigen::hardware {
 namespace {
@@ -36,6 +37,9 @@ class Rank {
     CheckResults();
     CheckGroup();
     CheckStrided();
+    const std::string wrong_order = CheckStreamOrder(job_, kernels_.get(), quick_);
+    Show(wrong_order.empty(), "order with streams",
+         wrong_order.empty() ? "0, 1, 2, blocking, non-blocking" : wrong_order);
     char bits[20];
     std::snprintf(bits, sizeof bits, "%016llx", static_cast<unsigned long long>(bits_));
     if (job_.rank() == 0) Row("note", label_ + ": bits", bits);
