@@ -70,26 +70,23 @@ class GpuCheckTest(unittest.TestCase):
         self.assertNotRegex(output, "note +2 (ranks|hosts), by the CPU +rank=")
         for job in ("2 ranks", "2 hosts"):
             self.assertEqual(rows.get(job + ": bits as by the CPU"), "pass", output)
-        self.assertIn("digits_torch.py on the GPU", rows)
+        self.assertIn("torch on the GPU", rows)
 
     def test_the_row_of_the_torch_example_has_its_accuracy_or_what_went_wrong(self):
         script = load_script("gpu_check")
         said = "accuracy on 450 test samples: 97.33 % with 2 ranks, 97.11 % in one process"
-        self.assertEqual(self.digits_rows(script, "no module named torch", "exit 9"),
-                         [("skip", "no module named torch (%s)" % sys.executable)])
-        self.assertEqual(self.digits_rows(script, "", "echo epoch 1; echo '[0] %s'" % said),
+        self.assertEqual(self.digits_rows(script, "echo epoch 1; echo '[0] %s'" % said),
                          [("pass", said)])
-        self.assertEqual(self.digits_rows(script, "", "echo epoch 1"),
+        self.assertEqual(self.digits_rows(script, "echo epoch 1"),
                          [("FAIL", "it says no accuracy")])
-        self.assertEqual(self.digits_rows(script, "", "echo '%s'; echo 'ranks differ'; exit 1" % said),
+        self.assertEqual(self.digits_rows(script, "echo '%s'; echo 'ranks differ'; exit 1" % said),
                          [("FAIL", "exit 1: ranks differ")])
-        self.assertEqual(self.digits_rows(script, "", 'echo "accuracy on 1 test samples: $*"')[0],
+        self.assertEqual(self.digits_rows(script, 'echo "accuracy on 1 test samples: $*"')[0],
                          ("pass", "accuracy on 1 test samples: -np 2 %s %s --device cuda" % (
                              sys.executable, os.path.join(TREE, "client/examples/digits_torch.py"))))
 
-    def digits_rows(self, script, no_torch, reigenrun):
+    def digits_rows(self, script, reigenrun):
         """The rows of that part with this shell script for a reigenrun."""
-        script.why_no_torch = lambda seconds: no_torch
         with tempfile.TemporaryDirectory() as folder:
             write_program(folder + "/reigenrun", reigenrun)
             table = script.Table("gpu_check", 60)
@@ -97,6 +94,27 @@ class GpuCheckTest(unittest.TestCase):
                 script.check_digits(table, dict(os.environ, PATH=folder + ":" + os.environ["PATH"]))
         self.assertEqual({what for _, what, _ in table.rows}, {"digits_torch.py on the GPU"})
         return [(result, value) for result, _, value in table.rows]
+
+    def test_torch_is_asked_for_with_both_its_scripts_or_the_reason_is_said(self):
+        script = load_script("gpu_check")
+        for reason, rows in (("no torch", [("skip", "torch on the GPU", "no torch (%s)" % sys.executable)]),
+                             ("", [("note", "job", "torch_order.py"), ("note", "job", "digits_torch.py"),
+                                   ("FAIL", "digits_torch.py on the GPU", "it says no accuracy")])):
+            script.why_no_torch = lambda seconds, reason=reason: reason
+            with tempfile.TemporaryDirectory() as folder:
+                write_program(folder + "/reigenrun", 'echo "ROW note|job|$(basename $4)"')
+                table = script.Table("gpu_check", 60)
+                with contextlib.redirect_stdout(io.StringIO()):
+                    script.check_torch(table, dict(os.environ, PATH=folder + ":" + os.environ["PATH"]))
+            self.assertEqual(rows, [tuple(row) for row in table.rows])
+
+    def test_the_script_for_torchs_streams_works_as_far_as_it_can_without_them(self):
+        script = os.path.join(TREE, "tests/hardware/torch_order.py")
+        done = subprocess.run(["reigenrun", "-np", "2", "/usr/bin/python3", script, "--device", "cpu"],
+                              env=load_script("gpu_check").job_environment(PREFIX), text=True, timeout=300,
+                              check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.assertEqual(0, done.returncode, done.stdout)
+        self.assertEqual(8, len(re.findall("ROW pass.torch: ", done.stdout)), done.stdout)
 
     def test_a_torch_that_is_imported_for_too_long_is_a_reason_and_no_end(self):
         script = load_script("gpu_check")
