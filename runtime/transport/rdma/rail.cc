@@ -8,6 +8,7 @@
 #include "runtime/transport/rdma/rdma_limits.h"
 #include "runtime/transport/rdma/resources.h"
 #include "runtime/transport/rdma/room.h"
+#include "runtime/transport/rdma/words.h"
 
 namespace reigen::transport::rdma {
 
@@ -111,6 +112,9 @@ StatusOr<Choice> ChooseTried(Machine& machine, const Wish& wish) {
       if (!candidate.status.ok()) continue;  // by another port of it
       const Status tried = TryQueues(machine.devices[index], candidate.info, rail);
       if (tried.ok()) continue;
+      // That limit is the process's, the same with every device.
+      const bool over_limit = tried.code() == StatusCode::kResourceExhausted;
+      if (over_limit && !ReadLockedMemory().unlimited) return Annotate(tried, rail.device);
       all_good = false;
       candidate.status = FailedPrecondition("RDMA device " + rail.device +
                                             " cannot make the queues of a link: " + Message(tried));

@@ -140,6 +140,25 @@ TEST_F(VerbsErrorsTest, QueuesForWhichMemoryCannotBeLockedSayHowToRaiseTheLimit)
   ExpectNewLinkWorks();
 }
 
+// The same, found before a host counts on RDMA: no device can make up for it.
+TEST_F(VerbsErrorsTest, ALimitOfLockedMemoryIsSaidOnceForAllDevices) {
+  const LittleLockedMemory little;
+  FakeFabric fabric;
+  for (const char* name : {"one", "two"}) {
+    fabric.AddDevice(0, name, "10.0.0.1").next_completion_queue_status =
+        ErrnoStatus(StatusCode::kResourceExhausted, "ibv_create_cq", ENOMEM);
+  }
+  RdmaOptions options;
+  options.secret = "secret";
+  options.bind_addresses = {"127.0.0.1"};
+  const Status status = RdmaTransport::Create(options, fabric.VerbsOf(0)).status();
+  EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
+  const std::string text = Message(status);
+  EXPECT_EQ(text.find("one: ibv_create_cq: Cannot allocate memory: locked memory is limited"), 0u)
+      << text;
+  EXPECT_EQ(text.find("ulimit -l"), text.rfind("ulimit -l")) << text;
+}
+
 // Each new link reads the port again.
 TEST_F(VerbsErrorsTest, APortThatCannotBeReadAgainIsAnError) {
   Make();
