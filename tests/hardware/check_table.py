@@ -25,8 +25,8 @@ class Table:
     def seconds_left(self):
         return max(self.deadline - time.monotonic(), 0)
 
-    def run(self, what, command, env=None, limit_seconds=150, forbidden=""):
-        """Runs a program and shows and takes what it says, also of one that does not end.
+    def run(self, what, command, env=None, limit_seconds=150, forbidden="", rows=True):
+        """Runs a program and shows and takes what it says (`rows`), also of one that does not end.
 
         A failure without a row is a row; so is a line that matches `forbidden`, of one that ended
         well a failure. Returns the output of one that ended well.
@@ -44,7 +44,9 @@ class Table:
                 self.add("FAIL", what, str(error))
                 return ""
             output, status = self._follow(process, said, time.monotonic() + limit_seconds)
-        self._take_rows(what, output, forbidden, "FAIL" if status == 0 else "note")
+        self._failed = False
+        if rows:
+            self._take_rows(what, output, forbidden, "FAIL" if status == 0 else "note")
         if status is None:
             self.add("FAIL", what, "not done in %d s" % limit_seconds)
         elif status != 0 and not self._failed:

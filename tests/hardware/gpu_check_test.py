@@ -116,6 +116,27 @@ class GpuCheckTest(unittest.TestCase):
         self.assertEqual(0, done.returncode, done.stdout)
         self.assertEqual(8, len(re.findall("ROW pass.torch: ", done.stdout)), done.stdout)
 
+    def test_accesses_of_kernels_are_checked_where_the_tool_is_without_rows_of_their_own(self):
+        script = load_script("gpu_check")
+        script.find_nvcc = lambda: "/cuda/bin/nvcc"
+        which, script.shutil.which = script.shutil.which, lambda name: folder + "/" + name
+        try:
+            for ends, row in (("", ("pass", "compute-sanitizer", "ERROR SUMMARY: 0 errors")),
+                              ("; exit 9", ("FAIL", "compute-sanitizer", "exit 9: ERROR SUMMARY: 0 errors"))):
+                with tempfile.TemporaryDirectory() as folder:
+                    write_program(folder + "/compute-sanitizer",
+                                  "echo 'ROW pass|reduce|'; echo ERROR SUMMARY: 0 errors" + ends)
+                    table = script.Table("gpu_check", 60)
+                    with contextlib.redirect_stdout(io.StringIO()):
+                        script.check_memory_accesses(table, folder)
+                self.assertEqual([row], table.rows)
+            script.shutil.which = lambda name: None
+            table = script.Table("gpu_check", 60)
+            script.check_memory_accesses(table, "/prefix")
+            self.assertEqual([("skip", "compute-sanitizer", "it is not on this machine")], table.rows)
+        finally:
+            script.shutil.which = which
+
     def test_a_torch_that_is_imported_for_too_long_is_a_reason_and_no_end(self):
         script = load_script("gpu_check")
         with tempfile.TemporaryDirectory() as folder:
