@@ -56,18 +56,18 @@ class SuiteTest(unittest.TestCase):
                          "^warning: rdma_vm took 580 s, 480 at most; others used 30 % of the machine")
 
     def test_what_others_do_meanwhile_is_seen_and_what_the_suite_does_is_not(self):
-        spin = "import time; end = time.process_time() + 2\nwhile time.process_time() < end: pass"
+        spin = "import time; end = time.process_time() + 1\nwhile time.process_time() < end: pass"
         begin = suite.busy_seconds()
         subprocess.run([sys.executable, "-c", spin], check=True)
         mine = suite.busy_seconds()
-        self.assertGreaterEqual(mine[0] - begin[0], 1.5)
-        self.assertGreaterEqual(mine[1] - begin[1], 1.5)
+        self.assertGreaterEqual(mine[0] - begin[0], 0.7)
+        self.assertGreaterEqual(mine[1] - begin[1], 0.7)
         other = subprocess.Popen([sys.executable, "-c", spin])
         while open("/proc/%d/stat" % other.pid).read().split()[2] != "Z":  # not waited for: not ours yet
             time.sleep(0.1)
         now = suite.busy_seconds()
-        self.assertGreaterEqual(now[0] - mine[0], 1.5)
-        self.assertLess(now[1] - mine[1], 1)
+        self.assertGreaterEqual(now[0] - mine[0], 0.7)
+        self.assertLess(now[1] - mine[1], 0.5)
         other.wait()
 
 

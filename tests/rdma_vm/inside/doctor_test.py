@@ -1,7 +1,6 @@
 """What reigenctl doctor says of the VM's two soft-RoCE devices."""
 import json
 import os
-import unittest
 
 import jobs
 
@@ -9,7 +8,7 @@ TIMEOUT = ["--timeout", "120"]
 AS_HOST = os.path.join(jobs.FOLDER, "as_host") + " {host} {command}"
 
 
-class Doctor(unittest.TestCase):
+class Doctor(jobs.Case):
     def look(self, arguments, environment=(), hosts="anna"):
         """(exit code, output) of a look at hosts, whose users are not root."""
         words = ["env"] + list(environment)
@@ -68,4 +67,4 @@ class Doctor(unittest.TestCase):
             self.assertRegex(output, r"note +rxe2:1 +down")
             self.assertRegex(output, r"PROBLEM between hosts .*rxe2:1 is not active \(down\)")
         finally:
-            jobs.check("ip link set rn2 up")
+            jobs.mend()

@@ -19,40 +19,24 @@ def path_lost(speaker, bert):
 
 
 class Faults(jobs.Case):
-    scale = 1  # of limits, as the last small job's time says
-
     @classmethod
     def setUpClass(cls):
         """The first job reads the programs over the VM's file system, which takes seconds."""
-        for _ in range(2):
-            cls.small_job()
-
-    @classmethod
-    def small_job(cls):
-        begin = time.monotonic()
-        with jobs.Job(jobs.perf(("64KiB", "64KiB"), 1, ["--check"])) as job:
-            output = job.succeed()
-        took = time.monotonic() - begin
-        cls.scale = jobs.timeout_scale(took)
-        if cls.scale > 1:
-            print("a small job took %.0f s: limits are %d-fold" % (took, cls.scale), flush=True)
-        return output
-
-    def tearDown(self):
-        self.mend()
-        super().tearDown()
+        print("begin %s.the_first_job" % cls.__qualname__, flush=True)
+        cls.small_job()
 
     @staticmethod
-    def mend():
-        jobs.run(["tc", "qdisc", "del", "dev", "rn1", "root"])
-        jobs.check("ip link set rn2 up")
-        # What ../guest set and the kernel forgot when the link went down.
-        jobs.check("ip route replace 10.77.0.0/24 dev rn2 src 10.77.0.3 table 1002")
-        jobs.check("ip route replace local 10.77.0.3 dev rn2 table 1002")
-        for other in (0, 1):
-            with open("/sys/class/net/rn%d/address" % other) as stream:
-                jobs.check("ip neigh replace 10.77.0.%d lladdr %s dev rn2 nud permanent" % (
-                    other + 1, stream.read().strip()))
+    def small_job():
+        with jobs.Job(jobs.perf(("64KiB", "64KiB"), 1, ["--check"])) as job:
+            return job.succeed()
+
+    def setUp(self):
+        super().setUp()
+        self.scale = jobs.machine_scale()  # of limits
+
+    def tearDown(self):
+        jobs.mend()
+        super().tearDown()
 
     def lose_rdma(self):
         """Everything that RDMA sends from bert, and nothing else."""
@@ -135,11 +119,11 @@ class Faults(jobs.Case):
             output = self.expect_end(job, lambda: jobs.check("ip link set rn2 down"),
                                      path_lost("reigenrun", 2))
             self.expect_both_ranks_said_it(output, 2)
-        self.mend()
+        jobs.mend()
         self.expect_next_job_works()
 
     def test_c46_total_loss_for_eight_seconds(self):
-        back = threading.Timer(8 * self.scale, self.mend)
+        back = threading.Timer(8 * self.scale, jobs.mend)
         with self.start() as job:
             def fault():
                 self.lose_rdma()
@@ -159,6 +143,6 @@ class Faults(jobs.Case):
             time.sleep(2 * self.scale)
             self.assertIsNone(job.process.poll(), "the job ended before the loss")
             self.assertGreater(self.lost_packets(), 0)
-            self.mend()
+            jobs.mend()
             output = job.succeed()
         self.assertIn("wrong elements on all ranks: 0", output)
