@@ -1,6 +1,7 @@
 #include "client/c/device_work.h"
 
 #include <map>
+#include <string>
 #include <utility>
 
 #include "client/cuda/reduce_kernel.h"
@@ -43,6 +44,7 @@ Result DeviceWork::Start(cuda::Devices& devices, const Request& request,
   }
   if (!started.ok()) return Named(request, std::move(started));
   work->thread_ = std::move(thread);
+  work->begun_ = Now();
   *out = std::move(work);
   return Ok();
 }
@@ -53,7 +55,19 @@ bool DeviceWork::TryPin(const std::shared_ptr<ArenaFile>& file) const {
                        [device = device_, base] { device->Unpin(base); });
 }
 
-// Without tensors too: the outputs are not written before the stream got here.
+// Without inputs too: the outputs are not written before.
+Result DeviceWork::AskReady(const Request& request, bool* ready) {
+  REIGEN_SDK_RETURN_IF_ERROR(Named(request, begin_->Ask(begun_, ready)));
+  const cuda::DeviceOptions& options = device_->options();
+  if (*ready || is_late_ || Now() - begun_ < options.wait_limit) return Ok();
+  is_late_ = true;
+  const auto limit = static_cast<long>(ToSeconds(options.wait_limit));
+  options.report(request.name() + ": CUDA device " + std::to_string(device_->ordinal()) +
+                 ": its stream has not come to it after " + std::to_string(limit) +
+                 " s: what was put there before has not ended");
+  return Ok();
+}
+
 Result DeviceWork::StartFetch(const Request& request, std::span<const Payload> payloads) {
   std::vector<cuda::Copy> copies;
   std::vector<cuda::DevicePack> packs;
@@ -73,10 +87,9 @@ Result DeviceWork::StartFetch(const Request& request, std::span<const Payload> p
                         .layout = &tensor.in});
     }
   }
-  const bool waits_on_gpu = pinned_ || copies.empty();
   return Named(request, packs.empty()
-                            ? device_->StartToHost(*begin_, copies, waits_on_gpu, &fetched_)
-                            : device_->StartPack(*begin_, packs, &fetched_));
+                            ? device_->StartToHost(copies, pinned_ || copies.empty(), &fetched_)
+                            : device_->StartPack(packs, &fetched_));
 }
 
 Result DeviceWork::EndFetch(const Request& request) {

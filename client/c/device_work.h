@@ -1,9 +1,10 @@
 // An operation's tensors on a GPU: their way into the payloads, which are in a device arena
 // or in host memory, and the result's back.
 //
-// Threads: Start by the thread that enqueues, the fetch by the device thread, Deliver by
-//          the one that sees the end: one after the other. Then Join and WaitDelivered,
-//          from any.
+// Threads: Start by the thread that enqueues, AskReady and the fetch by the device thread,
+//          Deliver by the one that sees the end: one after the other. Then Join and
+//          WaitDelivered, from any.
+// Waits:   of the caller's stream none has a limit: it may itself wait for another rank.
 // Memory:  the caller's tensors are read until EndFetch returned; the result's payloads
 //          are kept until the device has read them.
 #ifndef REIGEN_CLIENT_C_DEVICE_WORK_H_
@@ -24,6 +25,7 @@
 #include "client/cuda/device.h"
 #include "client/cuda/devices.h"
 #include "proto/local/local.h"
+#include "runtime/base/clock.h"
 
 namespace reigen::sdk {
 
@@ -51,8 +53,9 @@ class DeviceWork {
   const std::shared_ptr<cuda::Device>& device() const { return device_; }
   // The device's copies run at full speed from and to this memory, where it can be had.
   void Pin(const std::shared_ptr<ArenaFile>& file) { pinned_ = TryPin(file); }
-  // inputs -> payloads, once the caller's stream got here; waits for it if there is no
-  // pinned memory.
+  // Whether the caller's stream got here. When it takes long that is reported.
+  Result AskReady(const Request& request, bool* ready);
+  // Then: inputs -> payloads.
   Result StartFetch(const Request& request, std::span<const Payload> payloads);
   // Waits until they are there.
   Result EndFetch(const Request& request);
@@ -83,6 +86,8 @@ class DeviceWork {
 
   std::shared_ptr<cuda::Device> device_;
   std::unique_ptr<cuda::Device::Event> begin_;
+  Time begun_{};
+  bool is_late_ = false;  // and that was reported
   std::unique_ptr<cuda::Device::Event> fetched_;
   std::shared_ptr<cuda::Device::Event> delivered_;  // null: nothing is
   bool is_callers_ = false;  // delivered_ is of the caller's stream

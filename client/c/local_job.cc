@@ -1,7 +1,9 @@
 #include "client/c/local_job.h"
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -10,6 +12,8 @@
 
 namespace reigen::sdk {
 namespace {
+
+constexpr auto kPause = std::chrono::microseconds(50);
 
 void Run(const Request& request, const RequestTensor& tensor) {
   if (tensor.count == 0 || tensor.output == nullptr) return;
@@ -58,6 +62,10 @@ Result LocalJob::RunOnDevice(const Request& request, std::unique_ptr<DeviceWork>
   std::vector<Payload> payloads(request.tensors.size());
   for (size_t i = 0; i < payloads.size(); ++i) {
     payloads[i].packed = memory.emplace_back(request.tensors[i].bytes).data();
+  }
+  for (bool ready = false; !ready;) {
+    REIGEN_SDK_RETURN_IF_ERROR(work->AskReady(request, &ready));
+    if (!ready) std::this_thread::sleep_for(kPause);  // NOLINT: CUDA's own waits have no end
   }
   REIGEN_SDK_RETURN_IF_ERROR(work->StartFetch(request, payloads));
   REIGEN_SDK_RETURN_IF_ERROR(work->EndFetch(request));

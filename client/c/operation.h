@@ -48,7 +48,8 @@ class Operation {
   void StartStaging(std::unique_ptr<DeviceWork> work);
   // Of an operation that was in staging.
   DeviceWork& device_work() const { return *device_work_; }
-  // By the device thread. The inputs are fetched to where the payloads say.
+  // By the device thread. Once they are ready, inputs are fetched to where the payloads say.
+  Result AskReady(bool* ready) { return device_work_->AskReady(request_, ready); }
   Result StartFetch() { return device_work_->StartFetch(request_, payloads_); }
   Result EndFetch() { return device_work_->EndFetch(request_); }
   // After a failure of these: nothing will use the payloads.

@@ -1,4 +1,4 @@
-// Goal: CUDA tensors wait for the callers' streams on the GPU alone, disturb no capture of a
+// Goal: CUDA tensors wait for their own streams and for no other, disturb no capture of a
 // graph, and memory on the GPU outlives a session for as long as others may have it open.
 #include <gtest/gtest.h>
 
@@ -16,10 +16,9 @@ TEST_F(SdkDeviceOrderTest, AMirrorDoesNotWaitForTheStreamOfALaterTensor) {
   reigen_handle handles[2] = {};
   StartTwo(&handles[0], "x");
   const SeenRequest seen = worker_->WaitForRequests(1)[0];
-  const int waits = driver_.calls("cuStreamWaitEvent");
   driver_.Hang(stream_);  // as if it waited for another rank
   StartTwo(&handles[1], "y");
-  WaitForMoreCalls("cuStreamWaitEvent", waits);
+  WaitForMoreCalls("cuEventQuery", driver_.calls("cuEventQuery") + 2);
   const local::DoneSlot done = DoneOf(worker_->Mirror(seen.head.request));
   EXPECT_EQ(done.code, local::ResultCode::kOk) << done.text;
   driver_.Mend();
@@ -29,14 +28,36 @@ TEST_F(SdkDeviceOrderTest, AMirrorDoesNotWaitForTheStreamOfALaterTensor) {
   }
 }
 
-TEST_F(SdkDeviceOrderTest, WhatABroadcastGivesWaitsForTheStreamOnTheGpuAlone) {
+TEST_F(SdkDeviceOrderTest, AStreamThatIsNotReadyHoldsUpNoOtherOne) {
   Begin();
-  // The device thread waits for the first until the other two are there.
-  reigen_handle first = 0;
-  driver_.Hang(stream_);
-  int copies = driver_.calls("cuMemcpyAsync");
-  StartTwo(&first, "first");
-  WaitForMoreCalls("cuMemcpyAsync", copies);  // into its payload
+  reigen_handle late = 0;
+  reigen_handle behind = 0;
+  driver_.Hang(stream_);  // until the result of the other one is there, say
+  StartTwo(&late, "late");
+  const cuda::CuAddress x = x_;
+  StartTwo(&behind, "behind");
+  const cuda::CuStream second = driver_.NewStream();
+  const cuda::CuAddress y = driver_.Allocate(8);
+  driver_.Write(y, {5, 6}, second);
+  for (const bool ready : {true, false}) {
+    reigen_tensor tensor = Tensor(y, &two_, "y");
+    tensor.stream = ready ? reinterpret_cast<uintptr_t>(second) : 2;  // a thread's default one
+    reigen_handle handle = 0;
+    ASSERT_EQ(Start({tensor}, &handle), REIGEN_OK) << reigen_last_error();
+    EXPECT_EQ(Finish(handle), REIGEN_OK) << last_;
+  }
+  EXPECT_EQ(tripler_.on_device(), 2);
+  EXPECT_EQ(reigen_wait(late, 0.0), REIGEN_TIMEOUT);
+  driver_.Hang(stream_, false);
+  EXPECT_EQ(Finish(late), REIGEN_OK) << last_;
+  EXPECT_EQ(Finish(behind), REIGEN_OK) << last_;
+  EXPECT_EQ(driver_.Read(x, 2, stream_), (std::vector<float>{3, 6}));
+  const auto seen = worker_->WaitForRequests(4);
+  EXPECT_LT(seen[2].head.request, seen[3].head.request) << "of one stream in order";
+}
+
+TEST_F(SdkDeviceOrderTest, WhatABroadcastGivesIsNotWrittenBeforeTheStreamIsThere) {
+  Begin();
   const cuda::CuStream late = driver_.NewStream();
   const cuda::CuAddress y = driver_.Allocate(8);
   driver_.Write(y, {5, 6}, late);
@@ -48,16 +69,25 @@ TEST_F(SdkDeviceOrderTest, WhatABroadcastGivesWaitsForTheStreamOnTheGpuAlone) {
   reigen_handle received = 0;
   ASSERT_EQ(reigen_broadcast_async(nullptr, &tensor, 1, &options, &received), REIGEN_OK)
       << reigen_last_error();
-  reigen_handle last = 0;
-  copies = driver_.calls("cuMemcpyAsync");
-  StartTwo(&last);
-  driver_.Hang(stream_, false);
-  WaitForMoreCalls("cuMemcpyAsync", copies);
+  reigen_handle other = 0;
+  StartTwo(&other);
+  EXPECT_EQ(Finish(other), REIGEN_OK) << last_;
+  EXPECT_EQ(worker_->WaitForRequests(1).size(), 1u);
   driver_.Hang(late, false);
-  for (const reigen_handle handle : {first, received, last}) {
-    EXPECT_EQ(Finish(handle), REIGEN_OK) << last_;
-  }
-  EXPECT_EQ(tripler_.on_device(), 3);
+  EXPECT_EQ(Finish(received), REIGEN_OK) << last_;
+  EXPECT_EQ(tripler_.on_device(), 2);
+}
+
+TEST_F(SdkDeviceOrderTest, TheEndOfTheSessionEndsWhatItsStreamHasNotComeTo) {
+  BeginSilent();
+  driver_.Hang(stream_);
+  reigen_handle handle = 0;
+  StartTwo(&handle);
+  EXPECT_EQ(reigen_wait(handle, 0.0), REIGEN_TIMEOUT);
+  worker_->Die();
+  EXPECT_EQ(Finish(handle), REIGEN_UNAVAILABLE) << last_;
+  driver_.Hang(stream_, false);
+  EXPECT_EQ(Two(), (std::vector<float>{1, 2}));
 }
 
 TEST_F(SdkDeviceOrderTest, AGraphThatSomebodyCapturesIsNotDisturbed) {

@@ -38,6 +38,7 @@ WorkerJob::WorkerJob(std::shared_ptr<Session> session, const UserMemory* user_me
 
 WorkerJob::~WorkerJob() {
   device_arenas_.Hurry();
+  leaves_.store(true);
   device_thread_.Stop();
   session_->Break("the job was given up");  // unless it has ended: then nobody waits
   result_thread_.Stop();
@@ -238,6 +239,7 @@ Sleep WorkerJob::Wait(Operation& operation, Time deadline) {
 void WorkerJob::Leave() {
   // What was enqueued before is sent, and no tensor is read after this.
   device_arenas_.Hurry();
+  leaves_.store(true);
   device_thread_.Stop();
   session_->Leave();  // until then the worker may have commands
   result_thread_.Stop();

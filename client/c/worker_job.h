@@ -7,6 +7,7 @@
 #ifndef REIGEN_CLIENT_C_WORKER_JOB_H_
 #define REIGEN_CLIENT_C_WORKER_JOB_H_
 
+#include <atomic>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -46,6 +47,11 @@ class WorkerJob : public Job {
   Result PutIntoBlock(Operation& operation, std::span<const size_t> payloads,
                       uint64_t bytes);
   Result SubmitDevice(const std::shared_ptr<Operation>& operation);
+  bool PostFetch(const std::shared_ptr<Operation>& operation);
+  void Fetch();
+  bool TakeMarked();
+  bool StartReady();
+  void FailMarked();
   void StartFetch(const std::shared_ptr<Operation>& operation);
   void SendOldestFetched();
   void SendFetched();
@@ -69,7 +75,14 @@ class WorkerJob : public Job {
   DeviceArenas device_arenas_;  // of the device thread
   // Fetches CUDA tensors and then sends their requests.
   TaskThread device_thread_;
-  std::deque<std::shared_ptr<Operation>> fetching_;  // of the device thread
+  std::mutex fetch_mutex_;  // of what follows; a leaf but for the thread's own
+  std::vector<std::shared_ptr<Operation>> to_fetch_;  // for it
+  bool fetches_ = false;                              // it looks there
+  // Of the device thread: those whose streams are to come to them, in the order of the
+  // calls, and those on their way.
+  std::vector<std::shared_ptr<Operation>> marked_;
+  std::deque<std::shared_ptr<Operation>> fetching_;
+  std::atomic<bool> leaves_{false};
   // Starts to bring results of CUDA tensors back as soon as they are there, whether anybody
   // waits for them or not: their memory is free again then.
   TaskThread result_thread_{"reigen-result"};

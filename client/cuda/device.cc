@@ -80,8 +80,8 @@ Result Device::Start() {
   int greatest = 0;
   REIGEN_SDK_RETURN_IF_ERROR(
       Check("cuCtxGetStreamPriorityRange", api_.priority_range(&least, &greatest)));
-  // Streams of one priority may share a queue of the hardware, in which a fetch's wait for
-  // the caller's stream would hold up commands.
+  // Streams of one priority may share a queue of the hardware, in which a long fetch would
+  // hold up commands.
   const int second = std::min(greatest + 1, least);
   for (Lane* lane : {&fetching_, &sending_, &commands_}) {
     const int priority = lane == &fetching_ ? second : greatest;
@@ -154,7 +154,7 @@ Result Device::Mark(CuStream stream, std::unique_ptr<Event>* out) {
   const Current current(*this);
   REIGEN_SDK_RETURN_IF_ERROR(Result(current.result()));
   REIGEN_SDK_RETURN_IF_ERROR(CheckCapture(stream));
-  return Record(stream, true, out);
+  return Record(stream, false, out);
 }
 
 // An event of a capture would draw the device's streams into the graph.
@@ -187,8 +187,8 @@ Result Device::CheckLimit(Time begin) {
   touches_ = true;
   const auto limit = static_cast<long>(ToSeconds(options_.wait_limit));
   lost_ = Fail(REIGEN_UNAVAILABLE,
-               "CUDA device " + std::to_string(ordinal_) + ": what it was given before has not "
-               "ended after " + std::to_string(limit) + " s: a kernel on the tensor's stream hangs");
+               "CUDA device " + std::to_string(ordinal_) + ": a copy or kernel of libreigen's has "
+               "not ended after " + std::to_string(limit) + " s, though its input is ready");
   return lost_;
 }
 

@@ -1,8 +1,8 @@
 // One GPU as the SDK uses it: tensors to and from packed memory, of the host or of GPUs,
-// on two streams of high priority of its own, ordered after and before the caller's streams
-// by events; small and strided ones by the kernels of libreigen, where it has them and the
-// device takes them. Commands of the worker's run on a third: they never wait for a
-// caller's stream.
+// on two streams of high priority of its own, which never wait for a caller's stream: that a
+// tensor is ready is seen by an event before, and the caller's stream waits for the result
+// by another; small and strided ones by the kernels of libreigen, where it has them and the
+// device takes them. Commands of the worker's run on a third.
 //
 // Threads: any; every call makes the device's primary context, which is the
 //          frameworks' too, current for its own duration.
@@ -10,8 +10,9 @@
 //          device a scratch range for each direction, and what Allocate gave.
 // Errors:  a sticky one (errors.h) is kept: from then on every call fails with its
 //          text. Nothing but this process's GPU tensors is touched by it.
-// Waits:   by asking again and again, up to the limit of the options: then the device
-//          counts as lost, and host memory that it may still touch is not used again.
+// Waits:   by asking again and again, for its own work up to the limit of the options:
+//          then the device counts as lost, and host memory that it may still touch is not
+//          used again. What a caller's stream takes has no limit.
 #ifndef REIGEN_CLIENT_CUDA_DEVICE_H_
 #define REIGEN_CLIENT_CUDA_DEVICE_H_
 
@@ -40,7 +41,7 @@ struct DeviceOptions {
   // What Kernels::Load takes; empty: without kernels, for this reason.
   std::span<const std::byte> image;
   std::string no_image = "libreigen was built without nvcc";
-  // Kernels of the caller's may come before what is waited for.
+  // Of work whose inputs are ready.
   Duration wait_limit = seconds(300);
   // Takes a line about the mode and each fallback, once.
   std::function<void(const std::string& line)> report = [](const std::string&) {};
@@ -90,13 +91,12 @@ class Device : public std::enable_shared_from_this<Device> {
   Device& operator=(const Device&) = delete;
 
   int ordinal() const { return ordinal_; }
+  const DeviceOptions& options() const { return options_; }
   const DeviceFacts& facts() const { return facts_; }
   // What the stream has been given so far. FailedPrecondition: it captures a graph.
   Result Mark(CuStream stream, std::unique_ptr<Event>* out);
-  // After `begin`: device -> host. The host memory has the elements at `end`. Unless it
-  // was pinned this waits for `begin`.
-  Result StartToHost(const Event& begin, std::span<const Copy> copies, bool pinned,
-                     std::unique_ptr<Event>* end);
+  // device -> host, of tensors that are ready. The host memory has the elements at `end`.
+  Result StartToHost(std::span<const Copy> copies, bool pinned, std::unique_ptr<Event>* end);
   // host -> device. The host memory is read until `end`.
   Result ToDevice(std::span<const Copy> copies, std::unique_ptr<Event>* end);
   // `stream` goes on after it. FailedPrecondition: it captures a graph.
@@ -125,10 +125,8 @@ class Device : public std::enable_shared_from_this<Device> {
   Result MapHost(void* memory, size_t bytes, CuAddress* out);
   void UnmapHost(void* memory) { Unpin(memory); }
 
-  // After `begin`: tensors -> packed, on GPUs alone. Waits for `begin` if one has more
-  // dimensions than the kernels take.
-  Result StartPack(const Event& begin, std::span<const DevicePack> packs,
-                   std::unique_ptr<Event>* end);
+  // Tensors that are ready -> packed, on GPUs alone.
+  Result StartPack(std::span<const DevicePack> packs, std::unique_ptr<Event>* end);
   // Packed -> tensors.
   Result StartUnpack(std::span<const DevicePack> packs, std::unique_ptr<Event>* end);
   // Commands and mirrors run one after the other. A failure: none of its work goes on.

@@ -8,16 +8,14 @@
 
 namespace reigen::sdk::cuda {
 
-Result Device::StartToHost(const Event& begin, std::span<const Copy> copies, bool pinned,
+Result Device::StartToHost(std::span<const Copy> copies, bool pinned,
                            std::unique_ptr<Event>* end) {
   const Current current(*this);
   REIGEN_SDK_RETURN_IF_ERROR(Result(current.result()));
   const PackPlan plan = MakePackPlan(copies, fetching_.scratch, scratch_bytes(), false);
-  // The driver itself waits for the stream in copies to pageable memory, without limit.
-  if (!pinned || !plan.on_host.empty()) REIGEN_SDK_RETURN_IF_ERROR(begin.Wait());
   const std::lock_guard lock(fetching_.mutex);
-  REIGEN_SDK_RETURN_IF_ERROR(
-      Check("cuStreamWaitEvent", api_.stream_wait_event(fetching_.stream, begin.get(), 0)));
+  // The driver itself waits for the stream in copies to pageable memory, without limit.
+  if (!pinned || !plan.on_host.empty()) REIGEN_SDK_RETURN_IF_ERROR(Drain(fetching_));
   Result fetched = Fetch(fetching_, plan);
   if (fetched.ok()) fetched = Record(fetching_.stream, true, end);
   // Copies that were started still write.

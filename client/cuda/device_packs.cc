@@ -9,16 +9,13 @@
 
 namespace reigen::sdk::cuda {
 
-Result Device::StartPack(const Event& begin, std::span<const DevicePack> packs,
-                         std::unique_ptr<Event>* end) {
+Result Device::StartPack(std::span<const DevicePack> packs, std::unique_ptr<Event>* end) {
   const Current current(*this);
   REIGEN_SDK_RETURN_IF_ERROR(Result(current.result()));
   DevicePackPlan plan;
   AddToPlan(packs, has_kernels(), false, &plan);
-  if (!plan.on_host.empty()) REIGEN_SDK_RETURN_IF_ERROR(begin.Wait());
   const std::lock_guard lock(fetching_.mutex);
-  REIGEN_SDK_RETURN_IF_ERROR(
-      Check("cuStreamWaitEvent", api_.stream_wait_event(fetching_.stream, begin.get(), 0)));
+  if (!plan.on_host.empty()) REIGEN_SDK_RETURN_IF_ERROR(Drain(fetching_));
   Result packed = CopyAll(fetching_, plan, false);
   if (packed.ok()) packed = Record(fetching_.stream, true, end);
   // What was started still writes.

@@ -98,7 +98,8 @@ class DeviceCheck {
     std::unique_ptr<Device::Event> event;
     std::unique_ptr<Device::Event> end;
     Ok(device_->Mark(gpu_.stream(), &event));
-    Ok(device_->StartPack(*event, packs, &end));
+    Ok(event->Wait());
+    Ok(device_->StartPack(packs, &end));
     Ok(end->Wait());
     if (gpu_.Download(range->address(), expected.size()) != expected) {
       return Show("packing on the GPU", "packed wrong", "");
