@@ -14,6 +14,10 @@ Horovod's names::
 Every rank must start the same operations under the same names. Operations with
 ``_async`` return a handle for ``poll`` and ``synchronize``; those that end in
 ``_`` write the result into the tensor given. ``grouped_`` ones run as a unit.
+
+On a GPU, operations are ordered with torch's current stream, or the stream that an
+array's ``__cuda_array_interface__`` tells. Of others inputs are taken to be ready on the
+legacy default stream, and results are there for every stream once they are waited for.
 """
 
 from ._arrays import (

@@ -19,11 +19,12 @@ _dropped = collections.deque()
 
 
 class _Entry:
-    __slots__ = ("keep", "finish")
+    __slots__ = ("keep", "finish", "wait")
 
-    def __init__(self, keep, finish):
+    def __init__(self, keep, finish, wait):
         self.keep = keep
         self.finish = finish
+        self.wait = wait
 
 
 class Handle(int):
@@ -38,9 +39,11 @@ class Handle(int):
             pass
 
 
-def register(number, keep, finish):
-    """A new handle; finish() gives the result of a success."""
-    _entries[number] = _Entry(keep, finish)
+def register(number, keep, finish, delivered=False):
+    """A new handle; finish() gives the result of a success. delivered: a wait is to end once
+    the result is in memory, not when the tensors' streams know of it."""
+    wait = _library.lib.reigen_wait_delivered if delivered else _library.lib.reigen_wait
+    _entries[number] = _Entry(keep, finish, wait)
     if _dropped:
         _reap()
     return Handle(number)
@@ -62,10 +65,10 @@ def _reap():
 
 
 def _has_ended(number):
-    done = ctypes.c_int32(0)
-    status = _library.lib.reigen_poll(number, ctypes.byref(done))
+    # Unlike reigen_poll, without the tensor's stream: it may be gone with the tensor's user.
     # A child of fork() and a handle unknown to the library have nothing to wait for.
-    return status != _library.OK or done.value != 0
+    status = _library.lib.reigen_wait_delivered(number, 0.0)
+    return status not in (_library.TIMEOUT, _library.INTERRUPTED)
 
 
 def _release(number):
@@ -99,9 +102,10 @@ def synchronize(handle):
     synchronized before. After a KeyboardInterrupt it may be called again.
     """
     number = int(handle)
-    if number not in _entries:
+    entry = _entries.get(number)
+    if entry is None:
         return None
-    wait = _library.lib.reigen_wait
+    wait = entry.wait
     status = wait(number, _WAIT_SLICE_SECONDS)
     while status in (_library.TIMEOUT, _library.INTERRUPTED):
         status = wait(number, _WAIT_SLICE_SECONDS)

@@ -140,6 +140,7 @@ def _declare(library):
         "reigen_barrier_async": (ctypes.c_int, [ctypes.c_int32, ctypes.POINTER(handle)]),
         "reigen_poll": (ctypes.c_int, [handle, ctypes.POINTER(ctypes.c_int32)]),
         "reigen_wait": (ctypes.c_int, [handle, ctypes.c_double]),
+        "reigen_wait_delivered": (ctypes.c_int, [handle, ctypes.c_double]),
         "reigen_release": (ctypes.c_int, [handle]),
     }
     for name, (result, arguments) in signatures.items():

@@ -72,6 +72,11 @@ def _following(pairs, finish):
     return follow_and_finish
 
 
+def _register(handle, pairs, finish):
+    assumed = any(target.stream_assumed for _, target in pairs)
+    return _handles.register(handle, pairs, _following(pairs, finish), delivered=assumed)
+
+
 def _encoded(name):
     return None if name is None else str(name).encode()
 
@@ -90,7 +95,7 @@ def start_allreduce(name, pairs, op, prescale, postscale, finish):
             _encoded(name), array, len(pairs), ctypes.byref(options), ctypes.byref(handle)
         )
     )
-    return _handles.register(handle.value, pairs, _following(pairs, finish))
+    return _register(handle.value, pairs, finish)
 
 
 def start_broadcast(name, pairs, root_rank, finish):
@@ -105,7 +110,7 @@ def start_broadcast(name, pairs, root_rank, finish):
             _encoded(name), array, len(pairs), ctypes.byref(options), ctypes.byref(handle)
         )
     )
-    return _handles.register(handle.value, pairs, _following(pairs, finish))
+    return _register(handle.value, pairs, finish)
 
 
 def barrier():

@@ -19,13 +19,14 @@ class View:
     """A tensor. Strides are in bytes; None: C-contiguous.
 
     device_kind HOST, or CUDA: then device is its number (ANY_DEVICE: the memory tells)
-    and stream the CUstream that its contents are ready on. follow() is called once an
+    and stream the CUstream that its contents are ready on. If that is an assumption,
+    who waits for a result waits until it is in memory. follow() is called once an
     operation that wrote it has succeeded, by who waited for it.
     """
 
     __slots__ = (
         "pointer", "dtype", "shape", "strides", "readonly", "owner",
-        "device_kind", "device", "stream", "follow",
+        "device_kind", "device", "stream", "stream_assumed", "follow",
     )
 
     def __init__(self, pointer, dtype, shape, strides, readonly, owner):
@@ -38,13 +39,15 @@ class View:
         self.device_kind = HOST
         self.device = 0
         self.stream = 0
+        self.stream_assumed = False
         self.follow = None
 
     def on_cuda(self, device, stream):
-        """The same, its pointer being one of a CUDA device."""
+        """The same, its pointer being one of a CUDA device; stream None: nobody told."""
         self.device_kind = CUDA
         self.device = device
-        self.stream = stream
+        self.stream = stream if stream is not None else _LEGACY_STREAM
+        self.stream_assumed = stream is None
         return self
 
 
@@ -102,7 +105,7 @@ def _of_cuda_array(obj, interface):
         readonly,
         obj,
     )
-    return view.on_cuda(ANY_DEVICE, interface.get("stream") or _LEGACY_STREAM)
+    return view.on_cuda(ANY_DEVICE, interface.get("stream"))
 
 
 # --- the buffer protocol --------------------------------------------------------
@@ -220,4 +223,4 @@ def _of_dlpack(obj):
         strides = tuple(tensor.strides[d] * item for d in range(tensor.ndim))
     pointer = (tensor.data or 0) + tensor.byte_offset
     view = View(pointer, _library.DTYPES[name], shape, strides, False, (capsule, obj))
-    return view.on_cuda(tensor.device_id, _LEGACY_STREAM) if on_cuda else view
+    return view.on_cuda(tensor.device_id, None) if on_cuda else view

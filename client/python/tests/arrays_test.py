@@ -7,11 +7,12 @@ import os
 import subprocess
 import sys
 import unittest
+import unittest.mock
 
 import numpy as np
 
 import reigen
-from reigen import _handles, _library
+from reigen import _handles, _library, _start, _views
 
 
 def setUpModule():
@@ -207,6 +208,35 @@ class BroadcastTest(unittest.TestCase):
         with self.assertRaises(Exception):
             reigen.broadcast_object(lambda: 0 if os else sys)  # no pickle, maybe cloudpickle
             raise ValueError("cloudpickle took it")
+
+
+class StreamTest(unittest.TestCase):
+    @staticmethod
+    def cuda_array(**stream):
+        array = unittest.mock.Mock(spec=["__cuda_array_interface__"])
+        array.__cuda_array_interface__ = {
+            "shape": (2,), "typestr": "<f4", "data": (4096, False), "version": 3, **stream
+        }
+        return _views.view_of(array)
+
+    def test_a_cuda_array_that_tells_no_stream_is_assumed_on_the_default_one(self):
+        told = self.cuda_array(stream=7)
+        self.assertEqual((told.stream, told.stream_assumed), (7, False))
+        for silent in (self.cuda_array(), self.cuda_array(stream=None)):
+            self.assertEqual((silent.stream, silent.stream_assumed), (1, True))
+
+    def test_a_result_on_an_assumed_stream_is_waited_for_until_it_is_in_memory(self):
+        real = _library.lib.reigen_wait_delivered
+        for assumed in (False, True):
+            view = _views.view_of(np.ones(3))
+            view.stream_assumed = assumed
+            with unittest.mock.patch.object(_library.lib, "reigen_wait_delivered") as delivered:
+                delivered.side_effect = real
+                handle = _start.start_allreduce(
+                    None, [(view, view)], reigen.Sum, 1.0, 1.0, lambda: "done"
+                )
+                self.assertEqual(reigen.synchronize(handle), "done")
+            self.assertEqual(delivered.called, assumed)
 
 
 class HandleTest(unittest.TestCase):

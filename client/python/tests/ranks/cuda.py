@@ -57,9 +57,14 @@ def check_more(rank, size):
     reigen.allreduce_(mine, op=reigen.Sum, name="t")
     expected = rows.T * size if rank == 0 else rows * size
     assert np.array_equal(mine.values(), expected), "strided"
+    # Of what does not tell its stream the result is there for every stream.
     packed = fake_gpu.DlpackArray(values + 1, stream)
     assert reigen.allreduce_(packed, op=reigen.Sum, name="dlpack") is packed
-    assert np.array_equal(packed.values(), np.full((4, 6), total + size)), "dlpack"
+    silent = fake_gpu.Array(values + 1, 1, tells_stream=False)
+    assert reigen.allreduce_(silent, op=reigen.Sum, name="silent") is silent
+    for array in (packed.array, silent):
+        seen = array.values(fake_gpu.new_stream())
+        assert np.array_equal(seen, np.full((4, 6), total + size)), "stream not told"
     # Many at once, in flight together.
     many = [fake_gpu.Array(np.full(n + 1, rank, "int32"), stream) for n in range(50)]
     handles = [

@@ -62,7 +62,8 @@ def allocate(nbytes):
 class Array:
     """A CUDA array: values are there once the stream has got to them."""
 
-    def __init__(self, values, stream, strides=None, shape=None):
+    def __init__(self, values, stream, strides=None, shape=None, tells_stream=True):
+        self.tells_stream = tells_stream
         self.dtype = values.dtype
         self.stored = values.shape
         self.shape = shape or values.shape
@@ -73,7 +74,7 @@ class Array:
 
     @property
     def __cuda_array_interface__(self):
-        return {
+        interface = {
             "shape": self.shape,
             "typestr": self.dtype.str,
             "data": (self.pointer, False),
@@ -81,9 +82,13 @@ class Array:
             "version": 3,
             "stream": self.stream,
         }
+        if not self.tells_stream:
+            del interface["stream"]
+            interface["version"] = 2
+        return interface
 
-    def values(self):
-        return get(self.pointer, self.stored, self.dtype, self.stream)
+    def values(self, stream=None):
+        return get(self.pointer, self.stored, self.dtype, stream or self.stream)
 
 
 class _Tensor(ctypes.Structure):
@@ -132,10 +137,6 @@ class DlpackArray:
         new.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
         new.restype = ctypes.py_object
         return new(ctypes.addressof(self.tensor), b"dltensor", None)
-
-    def values(self):
-        """As the legacy stream sees them."""
-        return get(self.array.pointer, self.array.shape, self.array.dtype, 1)
 
 
 def empty_like(array):
