@@ -97,10 +97,13 @@ class GpuCheckTest(unittest.TestCase):
 
     def test_torch_is_asked_for_with_both_its_scripts_or_the_reason_is_said(self):
         script = load_script("gpu_check")
-        for reason, rows in (("no torch", [("skip", "torch on the GPU", "no torch (%s)" % sys.executable)]),
-                             ("", [("note", "job", "torch_order.py"), ("note", "job", "digits_torch.py"),
-                                   ("FAIL", "digits_torch.py on the GPU", "it says no accuracy")])):
-            script.why_no_torch = lambda seconds, reason=reason: reason
+        order, python = ("note", "job", "torch_order.py"), "(%s)" % sys.executable
+        for reasons, rows in (
+                (("no torch",) * 2, [("skip", "torch on the GPU", "no torch " + python)]),
+                (("", "no sklearn"), [order, ("skip", "digits_torch.py on the GPU", "no sklearn " + python)]),
+                (("", ""), [order, ("note", "job", "digits_torch.py"),
+                            ("FAIL", "digits_torch.py on the GPU", "it says no accuracy")])):
+            script.why_no_torch = lambda seconds, reasons=reasons: reasons
             with tempfile.TemporaryDirectory() as folder:
                 write_program(folder + "/reigenrun", 'echo "ROW note|job|$(basename $4)"')
                 table = script.Table("gpu_check", 60)
@@ -143,19 +146,20 @@ class GpuCheckTest(unittest.TestCase):
             write_program(folder + "/python", "exec sleep 600")
             executable, sys.executable = sys.executable, folder + "/python"
             try:
-                self.assertEqual("importing torch took more than 1 s", script.why_no_torch(1))
+                self.assertEqual(("importing torch took more than 1 s",) * 2, script.why_no_torch(1))
             finally:
                 sys.executable = executable
 
     def test_the_python_that_runs_the_check_is_asked_for_torch(self):
         script = load_script("gpu_check")
         with tempfile.TemporaryDirectory() as folder:
-            for answer, reason in (("echo yes", ""), ("echo no", "torch sees no GPU"),
-                                   ("echo No module named torch >&2; exit 1", "No module named torch")):
+            for answer, reasons in (("echo yes", ("", "")), ("echo no", ("torch sees no GPU",) * 2),
+                                    ("echo no torch >&2; exit 1", ("no torch",) * 2),
+                                    ("echo yes; echo no sklearn >&2; exit 1", ("", "no sklearn"))):
                 write_program(folder + "/python", answer)
                 executable, sys.executable = sys.executable, folder + "/python"
                 try:
-                    self.assertEqual(reason, script.why_no_torch(60))
+                    self.assertEqual(reasons, script.why_no_torch(60))
                 finally:
                     sys.executable = executable
 
@@ -163,7 +167,7 @@ class GpuCheckTest(unittest.TestCase):
         script = load_script("gpu_check")
         script.KERNELS_SECONDS = 1
         script.has_driver = lambda: True
-        script.why_no_torch = lambda seconds: "no torch"
+        script.why_no_torch = lambda seconds: ("no torch", "no torch")
         with tempfile.TemporaryDirectory() as folder:
             write_program(folder + "/libexec/reigen/kernel_check",
                           "echo 'ROW pass|kernels load|1 byte'; exec sleep 600")
