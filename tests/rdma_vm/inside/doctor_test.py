@@ -38,6 +38,14 @@ class Doctor(jobs.Case):
                 self.assertFalse(device["registers_dmabuf"])
                 self.assertEqual("", device["node_error"])
 
+    def test_a_job_that_runs_is_neither_disturbed_nor_in_the_way(self):
+        with jobs.Job(jobs.perf(("1MiB", "1MiB"), 100000)) as job:
+            job.wait_for_output("link over rdma", times=2)
+            code, output = self.look([], hosts="anna,bert")
+            self.assertIsNone(job.process.poll(), "the job ended")
+        self.assertEqual(0, code, output)
+        self.assertIn("no problem", output)
+
     def test_little_locked_memory_is_a_problem_with_its_remedy(self):
         little = ["REIGEN_TEST_MEMLOCK_KIB=64"]
         code, output = self.look([], little)
