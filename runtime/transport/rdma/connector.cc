@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/log.h"
 #include "runtime/transport/rdma/rdma_limits.h"
 #include "runtime/transport/tcp/socket.h"
 
@@ -20,19 +21,26 @@ Connector::Connector(RdmaContext* context, const Peer& peer) : context_(*context
 StatusOr<bool> Connector::Progress(Time now) {
   if (!deadline_) deadline_ = now + context_.options.connect_deadline;
   if (state_ == State::kCalling) REIGEN_RETURN_IF_ERROR(Call(now));
-  while (state_ != State::kCalling && state_ != State::kDone) {
+  if (state_ == State::kOpening) REIGEN_RETURN_IF_ERROR(Open(now));
+  while (side_ != nullptr && state_ != State::kDone) {
     REIGEN_ASSIGN_OR_RETURN(const auto message, side_->Receive());
     if (!message) break;
     const Status status = OnMessage(*message);
-    if (!status.ok()) {
-      // Whether it arrives is not waited for: the end of the connection says enough.
-      (void)side_->Send(Bye{Message(status)});
-      return status;
-    }
+    if (!status.ok()) return TellPeer(status);
   }
   if (state_ == State::kDone) return true;
-  if (now >= *deadline_) return TooLate();
+  if (now >= *deadline_) return TellPeer(TooLate());
   return false;
+}
+
+// Whether it arrives is not waited for: the end of the connection says enough.
+Status Connector::TellPeer(const Status& why) {
+  if (socket_.get() >= 0) side_ = std::make_unique<SideChannel>(std::move(socket_));
+  if (side_ == nullptr) return why;
+  (void)side_->Send(Bye{Message(why)});
+  context_.farewell.Add(side_->TakeFd(), context_.now);
+  side_.reset();
+  return why;
 }
 
 Status Connector::Call(Time now) {
@@ -43,17 +51,37 @@ Status Connector::Call(Time now) {
     return InvalidArgument("it called with " + std::to_string(sockets->size()) +
                            " sockets, a side channel is one");
   }
-  return Open(std::move(sockets->front()));
+  socket_ = std::move(sockets->front());
+  state_ = State::kOpening;
+  return OkStatus();
 }
 
-Status Connector::Open(UniqueFd socket) {
-  side_ = std::make_unique<SideChannel>(std::move(socket));
+Status Connector::Open(Time now) {
+  if (now < retry_at_) return OkStatus();
+  Status status = Refresh();
+  if (!status.ok()) {
+    if (not_usable_.ok()) REIGEN_WARN("rdma: a link to {} has to wait: {}", peer_.name, Message(status));
+    not_usable_ = std::move(status);
+    retry_at_ = now + kRefreshEvery;
+    return OkStatus();
+  }
+  side_ = std::make_unique<SideChannel>(std::move(socket_));
   REIGEN_RETURN_IF_ERROR(Tune(side_->fd(), 2 * context_.options.retry_budget));
   REIGEN_RETURN_IF_ERROR(side_->Watch(context_.poller));
+  state_ = State::kOffered;
+  return Offers();
+}
+
+Status Connector::Refresh() {
+  for (const auto& rail : context_.rails) {
+    REIGEN_RETURN_IF_ERROR(rail->Refresh(context_.options.wish));
+  }
+  return OkStatus();
+}
+
+Status Connector::Offers() {
   for (size_t i = 0; i < context_.rails.size(); ++i) {
-    Rail& rail = *context_.rails[i];
-    REIGEN_RETURN_IF_ERROR(rail.Refresh(context_.options.wish));
-    offer_.rails.push_back(rail.address());
+    offer_.rails.push_back(context_.rails[i]->address());
     offer_.rails.back().max_queues = context_.room.max_queues[i];
   }
   offer_.left_out = context_.left_out;
@@ -63,7 +91,6 @@ Status Connector::Open(UniqueFd socket) {
   }
   offer_.channels =
       static_cast<uint16_t>(std::min(context_.options.channels, context_.room.max_channels));
-  state_ = State::kOffered;
   return side_->Send(offer_);
 }
 
@@ -97,6 +124,8 @@ Status Connector::TooLate() const {
   std::string why = "it does not go on with the set-up";
   if (state_ == State::kCalling) {
     why = dialer_ != nullptr ? dialer_->Failures() : "it has not called";
+  } else if (state_ == State::kOpening) {
+    why = Message(not_usable_);
   }
   const double waited_s = ToSeconds(context_.options.connect_deadline);
   return DeadlineExceeded("not connected in " + std::to_string(static_cast<int>(waited_s)) +
@@ -105,6 +134,7 @@ Status Connector::TooLate() const {
 
 std::optional<Time> Connector::NextDeadline() const {
   if (!deadline_ || (side_ != nullptr && side_->readable())) return Time{};
+  if (state_ == State::kOpening) return std::min(retry_at_, *deadline_);
   if (state_ != State::kCalling || dialer_ == nullptr) return deadline_;
   const std::optional<Time> dial = dialer_->NextDeadline();
   return dial ? std::min(*dial, *deadline_) : *deadline_;

@@ -7,6 +7,7 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/base/status.h"
+#include "runtime/base/unique_fd.h"
 #include "runtime/transport/link.h"
 #include "runtime/transport/rdma/queue_set.h"
 #include "runtime/transport/rdma/rdma_context.h"
@@ -16,11 +17,12 @@
 
 namespace reigen::transport::rdma {
 
-//   calling --socket--> offered --the peer's Offer--> made --its Queues--> connected
-//     --its Ready--> done
+//   calling --socket--> opening --all ports can be used--> offered --the peer's Offer-->
+//     made --its Queues--> connected --its Ready--> done
 //
 // The lower host number dials, the other looks whether the socket has come; then
-// both do the same.
+// both do the same. A port that is down just now, or has no address, is waited for: a flap
+// that links live through keeps none from being made.
 //
 // Threads: one owner.
 // Errors:  what the two ends cannot agree on; the peer is told with a Bye.
@@ -36,13 +38,16 @@ class Connector {
   std::unique_ptr<SideChannel> TakeSideChannel() { return std::move(side_); }
 
  private:
-  enum class State { kCalling, kOffered, kMade, kConnected, kDone };
+  enum class State { kCalling, kOpening, kOffered, kMade, kConnected, kDone };
 
   Status Call(Time now);
-  Status Open(UniqueFd socket);
+  Status Open(Time now);
+  Status Refresh();
+  Status Offers();
   Status OnMessage(const SetupMessage& message);
   Status OnOffer(const Offer& offer);
   Status OnQueues(const Queues& queues);
+  Status TellPeer(const Status& why);
   Status TooLate() const;
 
   RdmaContext& context_;
@@ -50,6 +55,9 @@ class Connector {
   State state_ = State::kCalling;
   std::optional<Time> deadline_;
   std::unique_ptr<Dialer> dialer_;  // of the lower host
+  UniqueFd socket_;                 // while opening
+  Time retry_at_{};                 // then
+  Status not_usable_;               // of a port, then
   Offer offer_;
   std::unique_ptr<SideChannel> side_;
   std::unique_ptr<QueueSet> queues_;

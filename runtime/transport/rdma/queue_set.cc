@@ -116,6 +116,10 @@ Status QueueSet::Connect(const Queues& remote, const std::string& local_name,
   for (size_t i = 0; i < queues_.size(); ++i) {
     paths_.push_back(EndName(local_name, local_.rails[static_cast<size_t>(pairs_[i].local)]) + " -> " +
                      EndName(remote_name, remote_.rails[static_cast<size_t>(pairs_[i].remote)]));
+    const auto rail = static_cast<size_t>(pairs_[i].local);
+    if (context_.rails[rail]->choice().gid.gid != local_.rails[rail].gid) {
+      return Unavailable(paths_.back() + ": the address here changed while the link was made");
+    }
     const Status connected = queues_[i].pair().Connect(PathOf(i, remote.queues[i]));
     REIGEN_RETURN_IF_ERROR(Annotate(connected, paths_.back()));
   }

@@ -11,27 +11,60 @@
 #include "runtime/transport/rdma/words.h"
 
 namespace reigen::transport::rdma {
+namespace {
 
-RailAddress Rail::address() const {
+RailAddress AddressOf(const RailChoice& choice) {
   RailAddress address;
-  address.device = choice_.device;
-  address.port = choice_.port.number;
-  address.layer = choice_.port.layer;
-  address.gid_type = choice_.gid.type;
-  address.gid = choice_.gid.gid;
-  address.lid = choice_.port.lid;
-  address.global_only = choice_.port.global_only;
-  address.pkey = PkeyOf(choice_);
-  address.mtu_bytes = choice_.mtu_bytes;
-  address.max_message_bytes = choice_.port.max_message_bytes;
+  address.device = choice.device;
+  address.port = choice.port.number;
+  address.layer = choice.port.layer;
+  address.gid_type = choice.gid.type;
+  address.gid = choice.gid.gid;
+  address.lid = choice.port.lid;
+  address.global_only = choice.port.global_only;
+  address.pkey = PkeyOf(choice);
+  address.mtu_bytes = choice.mtu_bytes;
+  address.max_message_bytes = choice.port.max_message_bytes;
   return address;
+}
+
+}  // namespace
+
+Rail::Rail(std::shared_ptr<Device> device, RailChoice choice)
+    : device_(std::move(device)), choice_(std::move(choice)), kind_(KindOf(AddressOf(choice_))) {}
+
+RailAddress Rail::address() const { return AddressOf(choice_); }
+
+void Rail::KeepToKind(const Wish& wish, PortInfo& port) const {
+  std::erase_if(port.gids, [&](const GidEntry& entry) {
+    RailChoice with = choice_;
+    with.gid = entry;
+    return KindOf(AddressOf(with)) != kind_;
+  });
+  const auto is_mine = [&](const GidEntry& entry) {
+    return entry.gid == choice_.gid.gid && entry.type == choice_.gid.type;
+  };
+  if (wish.gid_index >= 0 || std::none_of(port.gids.begin(), port.gids.end(), is_mine)) return;
+  std::erase_if(port.gids, [&](const GidEntry& entry) { return !is_mine(entry); });
 }
 
 Status Rail::Refresh(const Wish& wish) {
   Candidate candidate;
   candidate.name = choice_.device;
   REIGEN_ASSIGN_OR_RETURN(candidate.info, device_->Query());
+  const std::string name = choice_.device + ":" + std::to_string(choice_.port.number);
+  for (PortInfo& port : candidate.info.ports) {
+    if (port.number != choice_.port.number || port.gids.empty()) continue;
+    KeepToKind(wish, port);
+    if (port.active && port.gids.empty()) {
+      return Unavailable(name + " has no address for " + kind_ + " any more, as which peers know it");
+    }
+  }
   REIGEN_ASSIGN_OR_RETURN(RailChoice now, ChooseAgain(candidate, choice_.port.number, wish));
+  const std::string kind = KindOf(AddressOf(now));
+  if (kind != kind_) {
+    return Unavailable(name + " speaks " + kind + " now, and peers know it as one for " + kind_);
+  }
   if (now.gid.gid != choice_.gid.gid || now.gid.index != choice_.gid.index) {
     REIGEN_INFO("rdma: address changed, {} is now {}", ToString(choice_), ToString(now));
   }

@@ -18,8 +18,7 @@ namespace reigen::transport::rdma {
 // Threads: one owner.
 class Rail {
  public:
-  Rail(std::shared_ptr<Device> device, RailChoice choice)
-      : device_(std::move(device)), choice_(std::move(choice)) {}
+  Rail(std::shared_ptr<Device> device, RailChoice choice);
   Rail(const Rail&) = delete;
   Rail& operator=(const Rail&) = delete;
 
@@ -29,12 +28,17 @@ class Rail {
   RailAddress address() const;
 
   // Reads port and GIDs again: each new link does, for after a flap of the port its
-  // GID may have another index, or have gone.
+  // GID may have another index, or have gone. What it was stays, as long as it is there; peers
+  // were told its kind, of which another must be, too. An error leaves all as it was: in the
+  // middle of a flap a port may have no address, or not all of them.
   Status Refresh(const Wish& wish);
 
  private:
+  void KeepToKind(const Wish& wish, PortInfo& port) const;
+
   const std::shared_ptr<Device> device_;
   RailChoice choice_;
+  const std::string kind_;  // as peers were told it
 };
 
 struct OpenedRails {

@@ -57,6 +57,9 @@ inline constexpr uint32_t kLoopbackSlots = 16;
 // host together and once, is below what its guard waits for.
 inline constexpr Duration kTryDeadline = seconds(2);
 
+// A link cannot be made while a port is down; its ports are read again so often.
+inline constexpr Duration kRefreshEvery = milliseconds(100);
+
 // Work completions taken at once, and in one Progress() for one link: the others
 // must have their turn.
 inline constexpr size_t kPollBatch = 64;

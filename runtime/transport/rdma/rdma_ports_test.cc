@@ -218,6 +218,20 @@ TEST_F(RdmaPortsTest, OneOfTheDevicesAskedForThatIsDownLeavesTheOthersWithTheirL
                           {{"mlx5_2", ToString(GidOf(1, 2))}, 1}}));
 }
 
+TEST_F(RdmaPortsTest, EndsThatCannotTalkSaySoAtBoth) {
+  fabric_.AddDevice(0, Name(0), "10.0.0.1");
+  fabric_.AddDevice(1, Name(0), "fd00::1");
+  Create();
+  Connect();
+  ASSERT_TRUE(StepUntil([&] { return !links_[0]->error().ok() && !links_[1]->error().ok(); }));
+  for (int host : {0, 1}) {
+    const std::string text = links_[host]->error().ToString();
+    for (const char* part : {"anna", "bert", "RoCE v2 over IPv4", "RoCE v2 over IPv6"}) {
+      EXPECT_NE(text.find(part), std::string::npos) << text;
+    }
+  }
+}
+
 TEST_F(RdmaPortsTest, EndsInDifferentPartitionsSayBothPkeys) {
   AddInfiniBand(0, 0).info.ports[0].pkeys = {0x8001};
   AddInfiniBand(1, 0).info.ports[0].pkeys = {0x7fff, 0x8002, 0xffff};
