@@ -30,14 +30,17 @@ bool DeviceWatch::TakeCompletionEvents() {
 }
 
 std::vector<AsyncEvent> DeviceWatch::TakeAsyncEvents() {
-  std::vector<AsyncEvent> events;
   const bool tell = broken_ && !std::exchange(told_, broken_);
-  if (!std::exchange(async_, false) && !tell) return events;
+  if (std::exchange(async_, false) || tell) LookAhead();
+  if (tell) events_.push_back({.kind = AsyncKind::kDeviceFatal, .text = "the device has gone"});
+  return std::exchange(events_, {});
+}
+
+const std::vector<AsyncEvent>& DeviceWatch::LookAhead() {
   while (std::optional<AsyncEvent> event = device_->NextAsyncEvent()) {
-    events.push_back(std::move(*event));
+    events_.push_back(std::move(*event));
   }
-  if (tell) events.push_back({.kind = AsyncKind::kDeviceFatal, .text = "the device has gone"});
-  return events;
+  return events_;
 }
 
 }  // namespace reigen::transport::rdma

@@ -34,6 +34,8 @@ class DeviceWatch {
   // Since the last call: completions came to armed queues; asynchronous events.
   bool TakeCompletionEvents();
   std::vector<AsyncEvent> TakeAsyncEvents();
+  // What TakeAsyncEvents() will give, and what has come since it looked.
+  const std::vector<AsyncEvent>& LookAhead();
 
  private:
   void Look(uint32_t happened, bool& readable);
@@ -41,6 +43,7 @@ class DeviceWatch {
   const std::shared_ptr<Device> device_;
   Poller::Watch completion_watch_;
   Poller::Watch async_watch_;
+  std::vector<AsyncEvent> events_;  // not taken yet
   bool completions_ = false;
   bool async_ = false;
   bool broken_ = false;

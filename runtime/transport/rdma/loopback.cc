@@ -31,7 +31,7 @@ Status Loopback::TryRead(size_t rail, std::span<const std::byte> memory, uint32_
     WorkCompletion completion;
     REIGEN_ASSIGN_OR_RETURN(const size_t count, Poll({&completion, 1}));
     if (count == 1 && completion.status == WorkStatus::kSuccess) return OkStatus();
-    if (count == 1) return DescribeCompletion(completion, what, retried);
+    if (count == 1) return DescribeCompletion(completion, what, retried, context_.PortDown(rail));
     if (late) return DeadlineExceeded(what + " does not end");
     late = Now() >= deadline;  // once more: it may be this process that did not run
     std::this_thread::yield();

@@ -72,6 +72,24 @@ Status Rail::Refresh(const Wish& wish) {
   return OkStatus();
 }
 
+void Rail::OnAsyncEvent(const AsyncEvent& event, Time now) {
+  if (event.kind != AsyncKind::kPortError || event.port != choice_.port.number) return;
+  down_at_ = now;
+  down_text_ = event.text;
+}
+
+std::string Rail::WentDown(Time now, Duration lately) {
+  const std::string what =
+      "port " + choice_.device + ":" + std::to_string(choice_.port.number) + " went down (";
+  if (!down_text_.empty() && now - down_at_ <= lately) return what + down_text_ + ")";
+  const StatusOr<DeviceInfo> info = device_->Query();
+  if (!info.ok()) return "";
+  for (const PortInfo& port : info->ports) {
+    if (port.number == choice_.port.number && !port.active) return what + port.state + ")";
+  }
+  return "";
+}
+
 namespace {
 
 // Of a device that is there.

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/clock.h"
 #include "runtime/base/status.h"
 #include "runtime/transport/rdma/choice.h"
 #include "runtime/transport/rdma/path.h"
@@ -33,12 +34,20 @@ class Rail {
   // middle of a flap a port may have no address, or not all of them.
   Status Refresh(const Wish& wish);
 
+  // What its device told, which may be that the port is down.
+  void OnAsyncEvent(const AsyncEvent& event, Time now);
+  // "port rxe0:1 went down (port error)", if it is down now or went down within `lately`, though
+  // it may be up again; else "". Asks the device.
+  std::string WentDown(Time now, Duration lately);
+
  private:
   void KeepToKind(const Wish& wish, PortInfo& port) const;
 
   const std::shared_ptr<Device> device_;
   RailChoice choice_;
   const std::string kind_;  // as peers were told it
+  Time down_at_{};          // when it was last told to be down
+  std::string down_text_;   // and in which words; "": never
 };
 
 struct OpenedRails {

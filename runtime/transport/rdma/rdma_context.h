@@ -36,6 +36,13 @@ struct RdmaContext {
     return options.relaxed_ordering ? Access::kRelaxed : Access::kRemote;
   }
 
+  void TellRails(const Device& device, const AsyncEvent& event) {
+    for (const auto& rail : rails) {
+      if (&rail->device() == &device) rail->OnAsyncEvent(event, now);
+    }
+  }
+  std::string PortDown(size_t rail) { return rails[rail]->WentDown(now, options.retry_budget); }
+
   const RdmaOptions options;
   const Identity identity;
   std::string scope;  // interface of the link-local address listened on, if any

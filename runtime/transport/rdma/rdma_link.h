@@ -61,6 +61,9 @@ class RdmaLink : public Link {
   void Move(Time now);
   Status TakeCompletions(Time now);
   Status OnCompletion(const WorkCompletion& completion);
+  Status OnBadCompletion(const WorkId& id, const WorkCompletion& completion);
+  Status ReadEvent(const Device& device, const AsyncEvent& event);
+  std::string PathOf(const WorkId& id) const;
   Status Handle(const WorkId& id, const WorkCompletion& completion);
   Status OnControl(uint64_t slot, uint32_t bytes);
   Status OnControlFrame(const ControlQueue::Received& received);

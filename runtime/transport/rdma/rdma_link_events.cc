@@ -38,19 +38,36 @@ Status RdmaLink::Arm() {
 
 Status RdmaLink::OnCompletion(const WorkCompletion& completion) {
   const WorkId id = WorkId::Decode(completion.id);
+  if (completion.status != WorkStatus::kSuccess) return OnBadCompletion(id, completion);
   const Status status = Handle(id, completion);
-  if (status.ok()) return status;
-  const std::string path = id.is_local() ? local_->path(id.queue) : queues_->path(id.queue);
-  return Annotate(status, path + " (rdma)");
+  return status.ok() ? status : Annotate(status, PathOf(id) + " (rdma)");
+}
+
+std::string RdmaLink::PathOf(const WorkId& id) const {
+  return id.is_local() ? local_->path(id.queue) : queues_->path(id.queue);
+}
+
+Status RdmaLink::OnBadCompletion(const WorkId& id, const WorkCompletion& completion) {
+  if (id.is_local()) local_->Abandon();
+  if (state_ == State::kDraining) return OkStatus();
+  const size_t rail = id.is_local() ? id.queue : queues_->local_rail(id.queue);
+  const Device& device = context_.rails[rail]->device();
+  // The end that broke the rules sees no more than a flush, and an event that says why: it is told
+  // elsewhere and may not be taken yet.
+  for (const auto& watch : context_.devices) {
+    if (watch->device().get() != &device) continue;
+    const std::vector<AsyncEvent>& events = watch->LookAhead();
+    for (const AsyncEvent& event : events) context_.TellRails(device, event);
+    if (completion.status != WorkStatus::kFlushed && !MayBeOfADeadPort(completion.status)) continue;
+    for (const AsyncEvent& event : events) REIGEN_RETURN_IF_ERROR(ReadEvent(device, event));
+  }
+  const Duration retried = PlanRetries(context_.options.retry_budget).total();
+  return Annotate(
+      DescribeCompletion(completion, Name(id.kind), retried, context_.PortDown(rail)),
+      PathOf(id) + " (rdma)");
 }
 
 Status RdmaLink::Handle(const WorkId& id, const WorkCompletion& completion) {
-  if (completion.status != WorkStatus::kSuccess) {
-    if (id.is_local()) local_->Abandon();
-    if (state_ == State::kDraining) return OkStatus();
-    return DescribeCompletion(completion, Name(id.kind),
-                              PlanRetries(context_.options.retry_budget).total());
-  }
   switch (id.kind) {
     case WorkKind::kControlSend: {
       const std::optional<Frame> frame = queues_->control().OnSent(id.value);
@@ -71,16 +88,31 @@ Status RdmaLink::Handle(const WorkId& id, const WorkCompletion& completion) {
   return Internal("a completion of an unknown kind");
 }
 
-// Events carry the numbers of queues, which only together with their device are those of one link.
 void RdmaLink::OnAsyncEvent(const Device& device, const AsyncEvent& event) {
   if (state_ != State::kReady) return;
+  const Status status = ReadEvent(device, event);
+  if (!status.ok()) Drain(status, /*closed_here=*/false);
+}
+
+// An error if it ends this link. Events carry the numbers of queues, which only together with
+// their device are those of one link.
+Status RdmaLink::ReadEvent(const Device& device, const AsyncEvent& event) {
   std::string path;
+  size_t rail = 0;
   if (const auto queue = queues_->Hit(device, event)) {
     path = queues_->path(*queue);
-  } else if (local_ != nullptr) {
-    if (const auto rail = local_->Hit(device, event)) path = local_->path(*rail);
+    rail = queues_->local_rail(*queue);
+  } else if (const auto own = local_ != nullptr ? local_->Hit(device, event) : std::nullopt) {
+    path = local_->path(*own);
+    rail = *own;
+  } else {
+    return OkStatus();
   }
-  if (!path.empty()) Drain(Internal(path + " (rdma): " + event.text), /*closed_here=*/false);
+  path += " (rdma): ";
+  const std::string port_down =
+      event.kind == AsyncKind::kQpFatal ? context_.PortDown(rail) : std::string();
+  if (port_down.empty()) return Internal(path + event.text);
+  return Unavailable(path + port_down + ", and the path has gone with it (" + event.text + ")");
 }
 
 Status RdmaLink::OnControl(uint64_t slot, uint32_t bytes) {

@@ -151,6 +151,7 @@ void RdmaTransport::Progress(Time now) {
       for (RdmaLink* link : context_->links) link->Disarmed();
     }
     for (const AsyncEvent& event : watch->TakeAsyncEvents()) {
+      context_->TellRails(*watch->device(), event);
       const std::string rails = RailsOf(*context_, *watch->device(), event);
       // Of a port that no link uses.
       if (rails.empty()) continue;

@@ -27,6 +27,7 @@ bool IsOf(const AsyncEvent& event, const QueuePair& pair, const CompletionQueue&
       return true;
     case AsyncKind::kCqError:
       return event.cq_number == completions.number();
+    case AsyncKind::kQpFatal:
     case AsyncKind::kQpError:
       return event.qp_number == pair.number();
     default:

@@ -215,5 +215,86 @@ TEST_F(VerbsErrorsTest, AReceiveWithABadStatusEndsTheLinkWithItsName) {
   }
 }
 
+// What some devices say when a port goes down is said by others of faults; a port that is up
+// again ends no link, and what proves a fault of a program stays one.
+TEST_F(VerbsErrorsTest, WhatAPortThatWentDownMayCauseIsALostPath) {
+  for (const bool up_again : {false, true}) {
+    for (int i = 1; i < kWorkStatuses; ++i) {
+      const auto status = static_cast<WorkStatus>(i);
+      ConnectAndUse();
+      PortInfo& port = device("fake00").info.ports[0];
+      if (up_again) {
+        device("fake00").Raise({.kind = AsyncKind::kPortError, .text = "port error", .port = 1});
+        device("fake00").Raise({.kind = AsyncKind::kPortActive, .text = "port active", .port = 1});
+        Exchange();
+        EXPECT_TRUE(links_[0]->error().ok());
+      } else {
+        port.active = false;
+        port.state = "DOWN";
+      }
+      device("fake00").next_send_status = status;
+      PostLarge(1);
+      ExpectLost(1);
+      const bool lost = IsLostPath(status) || MayBeOfADeadPort(status);
+      EXPECT_EQ(links_[0]->error().code(), lost ? StatusCode::kUnavailable : StatusCode::kInternal);
+      ExpectText(0, {Name(status), "anna (fake00:1 10.0.0.1)", "bert (fake10:1 10.0.0.2)"});
+      const std::string down =
+          std::string("port fake00:1 went down (") + (up_again ? "port error)" : "DOWN)");
+      for (int host : {0, 1}) {
+        const std::string text = links_[host]->error().ToString();
+        EXPECT_EQ(text.find(down) != std::string::npos, lost) << text;
+      }
+      port.active = true;
+      port.state = "ACTIVE";
+      ExpectNewLinkWorks();
+      TearDown();
+      for (auto& ended : ended_) ended.clear();
+    }
+  }
+}
+
+TEST_F(VerbsErrorsTest, AQueuePairThatBreaksWithItsPortIsALostPath) {
+  for (const bool down : {false, true}) {
+    ConnectAndUse();
+    const uint32_t own = device("fake10").paths.back().remote_qp;  // of fake00
+    if (down) {
+      device("fake00").Raise({.kind = AsyncKind::kPortError, .text = "port error", .port = 1});
+    }
+    device("fake00").Raise({.kind = AsyncKind::kQpFatal, .text = "QP fatal", .qp_number = own});
+    ASSERT_TRUE(BothLost());
+    EXPECT_EQ(links_[0]->error().code(), down ? StatusCode::kUnavailable : StatusCode::kInternal);
+    ExpectText(0, {"QP fatal", "anna", "bert"});
+    if (down) ExpectText(0, {"port fake00:1 went down (port error)"});
+    ExpectNewLinkWorks();
+    TearDown();
+  }
+}
+
+// The end whose peer broke the rules sees a flush; its device tells why by an event, which comes
+// another way and may be taken later.
+TEST_F(VerbsErrorsTest, AFlushIsExplainedByTheEventThatTellsItsCause) {
+  for (const bool port_down : {false, true}) {
+    ConnectAndUse();
+    FakeDeviceState& bert = device("fake10");
+    const uint32_t own = device("fake00").paths.back().remote_qp;
+    bool broken = false;
+    bert.before_arm = [&] {
+      if (port_down) bert.Raise({.kind = AsyncKind::kPortError, .text = "port error", .port = 1});
+      bert.Raise({.kind = AsyncKind::kQpError, .text = "access error", .qp_number = own});
+      pair_->fabric().Break(own);
+      broken = true;
+    };
+    ASSERT_TRUE(links_[0]->PostSend(In(0).first(8), MakeTag(1), 1).ok());
+    ASSERT_TRUE(BothLost());
+    EXPECT_TRUE(broken);
+    EXPECT_EQ(links_[1]->error().code(), StatusCode::kInternal);
+    ExpectText(1, {"access error", "bert (fake10", "anna (fake00"});
+    ExpectText(0, {"access error", "ended by the peer"});
+    ExpectNewLinkWorks();
+    TearDown();
+    for (auto& ended : ended_) ended.clear();
+  }
+}
+
 }  // namespace
 }  // namespace reigen::transport::rdma

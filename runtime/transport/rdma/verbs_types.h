@@ -149,7 +149,8 @@ enum class Access : uint8_t {
 enum class AsyncKind : uint8_t {
   kDeviceFatal,
   kCqError,
-  kQpError,  // fatal, request or access error
+  kQpFatal,
+  kQpError,  // request or access error
   kPortError,
   kPortActive,
   kAddressChange,  // GID, LID, PKey or subnet manager
@@ -159,7 +160,7 @@ enum class AsyncKind : uint8_t {
 struct AsyncEvent {
   AsyncKind kind = AsyncKind::kOther;
   std::string text;        // the library's words
-  uint32_t qp_number = 0;  // of kQpError
+  uint32_t qp_number = 0;  // of kQpFatal and kQpError
   uint32_t cq_number = 0;  // of kCqError
   uint8_t port = 0;        // of port and address events
 };

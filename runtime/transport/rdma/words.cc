@@ -57,6 +57,19 @@ bool IsLostPath(WorkStatus status) {
   return status == WorkStatus::kFlushed || status == WorkStatus::kRetryExceeded;
 }
 
+bool MayBeOfADeadPort(WorkStatus status) {
+  switch (status) {
+    case WorkStatus::kLocalQpOperation:
+    case WorkStatus::kRemoteAborted:
+    case WorkStatus::kFatal:
+    case WorkStatus::kResponseTimeout:
+    case WorkStatus::kGeneral:
+      return true;
+    default:
+      return false;
+  }
+}
+
 const char* Name(WorkStatus status) {
   static constexpr const char* kNames[kWorkStatuses] = {
       "SUCCESS",          "LOC_LEN_ERR",      "LOC_QP_OP_ERR",     "LOC_EEC_OP_ERR",
@@ -70,8 +83,14 @@ const char* Name(WorkStatus status) {
 }
 
 Status DescribeCompletion(const WorkCompletion& completion, const std::string& operation,
-                          Duration retried) {
+                          Duration retried, const std::string& port_down) {
   const std::string name = Name(completion.status);
+  const std::string number = "status " + std::to_string(static_cast<int>(completion.status)) +
+                             ", vendor code " + std::to_string(completion.vendor_error);
+  if (!port_down.empty() && (IsLostPath(completion.status) || MayBeOfADeadPort(completion.status))) {
+    return Unavailable(port_down + ", and the path has gone with it (" + name + ", " + number +
+                       ", of " + operation + ")");
+  }
   if (completion.status == WorkStatus::kRetryExceeded) {
     char waited_s[16];
     std::snprintf(waited_s, sizeof waited_s, "%.1f", ToSeconds(retried));
@@ -83,9 +102,7 @@ Status DescribeCompletion(const WorkCompletion& completion, const std::string& o
     return Unavailable("the connection has broken (" + name + " of " + operation + ")" +
                        kWhereToLook);
   }
-  return Internal(name + " (status " +
-                  std::to_string(static_cast<int>(completion.status)) + ", vendor code " +
-                  std::to_string(completion.vendor_error) + ") of " + operation +
+  return Internal(name + " (" + number + ") of " + operation +
                   ": not a lost path but a fault of this program or of the device");
 }
 

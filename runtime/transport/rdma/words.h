@@ -17,10 +17,15 @@ bool IsLostPath(WorkStatus status);
 
 const char* Name(WorkStatus status);  // "RETRY_EXC_ERR"
 
+// What some devices say instead when a port goes down under a queue pair. All other statuses
+// prove a fault of a program, whatever has become of the port.
+bool MayBeOfADeadPort(WorkStatus status);
+
 // One work request that ended badly: Unavailable for a lost path, Internal for a bug.
-// `retried`: how long what got no answer was sent again.
+// `retried`: how long what got no answer was sent again. `port_down`: that its port went down,
+// if so (Rail::WentDown): then the path has gone, unless the status says otherwise.
 Status DescribeCompletion(const WorkCompletion& completion, const std::string& operation,
-                          Duration retried);
+                          Duration retried, const std::string& port_down);
 
 // Limit of locked memory of this process.
 struct LockedMemory {

@@ -14,6 +14,31 @@
 namespace reigen::transport::rdma {
 namespace {
 
+// Some devices end what a port that goes down was sending with the status of a broken queue pair.
+TEST(WordsTest, OfAPortThatWentDownSomeStatusesAreALostPathToo) {
+  const std::string down = "port rxe2:1 went down (port error)";
+  for (int i = 1; i < kWorkStatuses; ++i) {
+    WorkCompletion completion;
+    completion.status = static_cast<WorkStatus>(i);
+    completion.vendor_error = 129;
+    const bool lost = IsLostPath(completion.status) || MayBeOfADeadPort(completion.status);
+    const Status said = DescribeCompletion(completion, "a write of data", seconds(4), down);
+    EXPECT_EQ(said.code(), lost ? StatusCode::kUnavailable : StatusCode::kInternal);
+    const std::string text = said.ToString();
+    EXPECT_EQ(text.find(down) != std::string::npos, lost) << text;
+    EXPECT_EQ(text.find("cables"), std::string::npos) << text;
+    for (const char* part : {Name(completion.status), "vendor code 129", "a write of data"}) {
+      EXPECT_NE(text.find(part), std::string::npos) << text;
+    }
+  }
+  for (const WorkStatus fault :
+       {WorkStatus::kLocalLength, WorkStatus::kLocalProtection, WorkStatus::kLocalAccess,
+        WorkStatus::kRemoteAccess, WorkStatus::kRemoteInvalidRequest, WorkStatus::kRemoteOperation,
+        WorkStatus::kBadResponse, WorkStatus::kRnrRetryExceeded}) {
+    EXPECT_FALSE(MayBeOfADeadPort(fault)) << Name(fault);
+  }
+}
+
 TEST(WordsTest, OnlyAFlushAndExceededRetriesAreALostPath) {
   for (int i = 1; i < kWorkStatuses; ++i) {
     const auto status = static_cast<WorkStatus>(i);
@@ -22,7 +47,7 @@ TEST(WordsTest, OnlyAFlushAndExceededRetriesAreALostPath) {
     WorkCompletion completion;
     completion.status = status;
     completion.vendor_error = 129;
-    const Status said = DescribeCompletion(completion, "a write of data", milliseconds(3760));
+    const Status said = DescribeCompletion(completion, "a write of data", milliseconds(3760), "");
     EXPECT_EQ(said.code(), lost ? StatusCode::kUnavailable : StatusCode::kInternal) << Name(status);
     const std::string text = said.ToString();
     for (const char* part : {Name(status), "a write of data"}) {

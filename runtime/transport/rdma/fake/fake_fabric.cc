@@ -210,6 +210,8 @@ std::unique_ptr<Verbs> FakeFabric::VerbsOf(int host) {
   return std::make_unique<FakeVerbs>(this, host);
 }
 
+void FakeFabric::Break(uint32_t queue_pair) { queue_pairs_.at(queue_pair)->Break(); }
+
 size_t FakeFabric::registrations() const { return memory_.size(); }
 
 size_t FakeFabric::queue_pairs() const { return queue_pairs_.size(); }

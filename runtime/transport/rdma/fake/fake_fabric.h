@@ -123,6 +123,9 @@ class FakeFabric {
   void Cut(const std::string& device) { cut_[device] = true; }
   void Mend(const std::string& device) { cut_[device] = false; }
 
+  // The queue pair of that number goes to the error state by itself.
+  void Break(uint32_t queue_pair);
+
   void Hold() { hold_ = true; }
   void HoldReads() { hold_reads_ = true; }
   void Release();

@@ -99,7 +99,7 @@ class RealDevice final : public Device {
     AsyncEvent event;
     event.kind = ToAsyncKind(from.event_type);
     event.text = ibv_event_type_str(from.event_type);
-    if (event.kind == AsyncKind::kQpError) {
+    if (event.kind == AsyncKind::kQpFatal || event.kind == AsyncKind::kQpError) {
       event.qp_number = from.element.qp->qp_num;
     } else if (event.kind == AsyncKind::kCqError) {
       event.cq_number = from.element.cq->handle;

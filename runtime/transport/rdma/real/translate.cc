@@ -197,6 +197,7 @@ AsyncKind ToAsyncKind(ibv_event_type type) {
     case IBV_EVENT_CQ_ERR:
       return AsyncKind::kCqError;
     case IBV_EVENT_QP_FATAL:
+      return AsyncKind::kQpFatal;
     case IBV_EVENT_QP_REQ_ERR:
     case IBV_EVENT_QP_ACCESS_ERR:
       return AsyncKind::kQpError;

@@ -116,7 +116,7 @@ TEST(TranslateTest, EveryAsyncEventIsOfAKind) {
   } rows[] = {
       {IBV_EVENT_DEVICE_FATAL, AsyncKind::kDeviceFatal},
       {IBV_EVENT_CQ_ERR, AsyncKind::kCqError},
-      {IBV_EVENT_QP_FATAL, AsyncKind::kQpError},
+      {IBV_EVENT_QP_FATAL, AsyncKind::kQpFatal},
       {IBV_EVENT_QP_REQ_ERR, AsyncKind::kQpError},
       {IBV_EVENT_QP_ACCESS_ERR, AsyncKind::kQpError},
       {IBV_EVENT_PORT_ERR, AsyncKind::kPortError},
