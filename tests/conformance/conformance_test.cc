@@ -7,12 +7,13 @@
 
 #include "runtime/collective/testing/cluster.h"
 #include "runtime/collective/testing/job.h"
+#include "tests/conformance/rdma_network.h"
 #include "tests/conformance/tcp_network.h"
 
 namespace reigen::collective {
 namespace {
 
-enum class Wire { kFake, kTcp };
+enum class Wire { kFake, kTcp, kRdma };
 
 struct Case {
   Algorithm algorithm;
@@ -41,14 +42,14 @@ std::string ShortName(DataType dtype) {
 
 std::string NameOfCase(const testing::TestParamInfo<Case>& info) {
   const Case& c = info.param;
-  return ShortName(c.algorithm) + (c.wire == Wire::kTcp ? "_tcp_" : "_fake_") + ShortName(c.dtype) +
-         "_n" + std::to_string(c.count);
+  const char* const wire = c.wire == Wire::kTcp ? "_tcp_" : c.wire == Wire::kRdma ? "_rdma_" : "_fake_";
+  return ShortName(c.algorithm) + wire + ShortName(c.dtype) + "_n" + std::to_string(c.count);
 }
 
 std::vector<Case> Cases(std::vector<Algorithm> algorithms) {
   std::vector<Case> cases;
   for (const Algorithm algorithm : algorithms) {
-    for (const Wire wire : {Wire::kFake, Wire::kTcp}) {
+    for (const Wire wire : {Wire::kFake, Wire::kTcp, Wire::kRdma}) {
       for (int dtype = 0; dtype < kDataTypeCount; ++dtype) {
         for (const uint64_t count : {0, 1, 7, 1023, 16387}) {
           cases.push_back({algorithm, wire, static_cast<DataType>(dtype), count});
@@ -61,6 +62,7 @@ std::vector<Case> Cases(std::vector<Algorithm> algorithms) {
 
 std::unique_ptr<Network> Make(Wire wire) {
   if (wire == Wire::kTcp) return std::make_unique<TcpNetwork>(/*sockets=*/2);
+  if (wire == Wire::kRdma) return std::make_unique<RdmaNetwork>(/*direct=*/false);
   return std::make_unique<FakeNetworkOf>(transport::FakeOptions{});
 }
 

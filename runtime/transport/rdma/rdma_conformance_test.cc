@@ -4,8 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <string>
+#include <utility>
 
+#include "runtime/base/clock.h"
 #include "runtime/transport/conformance/conformance.h"
+#include "runtime/transport/conformance/door.h"
+#include "runtime/transport/rdma/fake/fake_fabric.h"
+#include "runtime/transport/rdma/rdma_transport.h"
 #include "runtime/transport/rdma/testing/device_pair.h"
 #include "runtime/transport/rdma/testing/rdma_pair.h"
 
@@ -35,6 +41,25 @@ INSTANTIATE_TEST_SUITE_P(RdmaOnGpus, LinkConformance,
                                          OnGpus("host_0_only", 2, 2, true, false),
                                          OnGpus("host_1_only", 2, 2, false, true)),
                          FabricName);
+
+// Its door is that of the side channel.
+DoorCase::MakeHost OpenDoor() {
+  auto fabric = std::make_shared<rdma::FakeFabric>();
+  fabric->AddDevice(0, "fake00", "10.0.0.1");
+  fabric->AddDevice(1, "fake10", "10.0.0.2");
+  return [fabric](int host, const std::string& secret, Duration connect_deadline) {
+    rdma::RdmaOptions options;
+    options.job = "job";
+    options.secret = secret;
+    options.host = host;
+    options.name = rdma::RdmaPair::Name(host);
+    options.bind_addresses = {"127.0.0.1"};
+    options.connect_deadline = connect_deadline;
+    return std::move(rdma::RdmaTransport::Create(options, fabric->VerbsOf(host))).value();
+  };
+}
+
+INSTANTIATE_TEST_SUITE_P(Rdma, DoorConformance, testing::Values(DoorCase{"rdma", OpenDoor}), DoorName);
 
 }  // namespace
 }  // namespace reigen::transport

@@ -33,6 +33,36 @@ TEST_F(RdmaLinkTest, EveryBadStatusEndsTheLinkAtBothEndsWithItsName) {
   }
 }
 
+TEST_F(RdmaLinkTest, WhatEndedBadlyIsNamed) {
+  const struct {
+    int host;
+    bool receive;
+    bool credit_is_there;
+    const char* what;
+  } rows[] = {{1, false, false, "of a control message"},
+              {0, true, false, "of a receive of control messages"},
+              {0, false, true, "of a write of data"},
+              {1, true, true, "of a receive of notices"}};
+  for (const auto& row : rows) {
+    ConnectAndUse();
+    FakeDeviceState& broken = device(DeviceName(row.host, 0));
+    if (row.credit_is_there) {
+      ASSERT_TRUE(links_[1]->PostRecv(In(1), MakeTag(1), 1).ok());
+      for (int i = 0; i < 20; ++i) pair_->Step();
+    }
+    (row.receive ? broken.next_receive_status : broken.next_send_status) = WorkStatus::kFatal;
+    if (!row.credit_is_there) {
+      ASSERT_TRUE(links_[1]->PostRecv(In(1), MakeTag(1), 1).ok());
+    }
+    ASSERT_TRUE(links_[0]->PostSend(In(0), MakeTag(1), 1).ok());
+    ASSERT_TRUE(StepUntil([&] { return !links_[0]->error().ok() && !links_[1]->error().ok(); }));
+    ExpectText(row.host, {"FATAL_ERR", row.what});
+    ExpectNewLinkWorks();
+    TearDown();
+    for (auto& ended : ended_) ended.clear();
+  }
+}
+
 // C46
 TEST_F(RdmaLinkTest, ACutPathEndsTheTransferWithAnErrorThatNamesIt) {
   ConnectAndUse();

@@ -3,7 +3,12 @@
 // thread, sleeping on event_fd() and NextDeadline() as the worker does.
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <string>
+#include <utility>
+
 #include "runtime/transport/conformance/conformance.h"
+#include "runtime/transport/conformance/door.h"
 #include "runtime/transport/conformance/wait.h"
 #include "runtime/transport/tcp/tcp_transport.h"
 
@@ -51,6 +56,21 @@ INSTANTIATE_TEST_SUITE_P(Tcp, LinkConformance,
                                          Case("four_sockets", "127.0.0.1", 4),
                                          Case("v6", "::1", 2)),
                          FabricName);
+
+std::unique_ptr<Transport> MakeHost(int host, const std::string& secret, Duration connect_deadline) {
+  TcpOptions options;
+  options.job = "job";
+  options.secret = secret;
+  options.host = host;
+  options.name = host == 0 ? "anna" : "bert";
+  options.bind_addresses = {"127.0.0.1"};
+  options.connect_deadline = connect_deadline;
+  return std::move(TcpTransport::Create(options)).value();
+}
+
+INSTANTIATE_TEST_SUITE_P(Tcp, DoorConformance,
+                         testing::Values(DoorCase{"tcp", [] { return DoorCase::MakeHost(MakeHost); }}),
+                         DoorName);
 
 }  // namespace
 }  // namespace reigen::transport

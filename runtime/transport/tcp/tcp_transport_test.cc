@@ -1,7 +1,6 @@
-// Goal: what only TCP can get wrong: strangers at the port, addresses, ports,
-// peers that send nonsense after a good handshake, paths that are dead.
-// Method: transports on loopback beside raw sockets that misbehave. Cases C21(a)
-// and C52.
+// Goal: what only TCP can get wrong: addresses, ports, peers that send nonsense after a
+// good handshake, paths that are dead.
+// Method: transports on loopback beside raw sockets that misbehave. Case C21(a).
 #include "runtime/transport/tcp/tcp_transport.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +12,7 @@
 #include <array>
 #include <functional>
 
-#include "runtime/base/hmac.h"
+#include "runtime/transport/conformance/stranger.h"
 #include "runtime/transport/frame.h"
 #include "runtime/transport/tcp/address.h"
 #include "runtime/transport/tcp/handshake.h"
@@ -89,128 +88,6 @@ class TcpTransportTest : public testing::Test {
   Duration ahead_{0};  // of the transports' clock
 };
 
-// A caller without manners.
-class Stranger {
- public:
-  explicit Stranger(const std::string& endpoint) {
-    const SocketAddress address = ParseEndpoint(endpoint, "tcp").value();
-    fd_.Reset(socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
-    EXPECT_EQ(connect(fd_.get(), address.get(), address.bytes), 0);
-  }
-  void Say(const std::string& bytes) {
-    EXPECT_EQ(send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
-              static_cast<ssize_t>(bytes.size()));
-  }
-  std::string Hear(size_t bytes) {
-    std::string heard(bytes, '\0');
-    size_t have = 0;
-    while (have < bytes) {
-      const ssize_t got = recv(fd_.get(), heard.data() + have, bytes - have, MSG_DONTWAIT);
-      if (got <= 0) break;
-      have += static_cast<size_t>(got);
-    }
-    heard.resize(have);
-    return heard;
-  }
-  bool closed() {
-    char byte;
-    const ssize_t got = recv(fd_.get(), &byte, 1, MSG_DONTWAIT | MSG_PEEK);
-    return got == 0 || (got < 0 && errno != EAGAIN);
-  }
-
- private:
-  UniqueFd fd_;
-};
-
-TEST_F(TcpTransportTest, StrangersAreDroppedAndTheJobIsNotDisturbed) {
-  Create(0, Options(0));
-  Create(1, Options(1));
-  const std::string door = hosts_[1]->addresses()[0];
-  Stranger web(door), silent(door), garbage(door), slow(door);
-  web.Say("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
-  garbage.Say(RandomBytes(500));
-  slow.Say("REIG");
-  Connect(0);
-  Connect(1);
-  ExpectWorks();
-  EXPECT_TRUE(StepUntil([&] { return web.closed() && garbage.closed(); }));
-  EXPECT_FALSE(silent.closed());
-  EXPECT_FALSE(slow.closed());
-  ahead_ = seconds(6);
-  EXPECT_TRUE(StepUntil([&] { return silent.closed() && slow.closed(); }));
-  EXPECT_TRUE(links_[0]->error().ok());
-  EXPECT_TRUE(links_[1]->error().ok());
-}
-
-TEST_F(TcpTransportTest, AFloodOfCallersKeepsNoPeerOut) {
-  Create(0, Options(0));
-  Create(1, Options(1));
-  std::vector<std::unique_ptr<Stranger>> flood;
-  for (int i = 0; i < 400; ++i) {
-    flood.push_back(std::make_unique<Stranger>(hosts_[1]->addresses()[0]));
-    if (i % 50 == 0) Step();
-  }
-  Connect(0);
-  Connect(1);
-  ExpectWorks();
-  EXPECT_TRUE(flood.front()->closed());
-}
-
-TEST_F(TcpTransportTest, AHostWithAnotherSecretGetsNoLink) {
-  TcpOptions wrong = Options(0);
-  wrong.secret = "a guess";
-  wrong.connect_deadline = milliseconds(300);
-  Create(0, wrong);
-  Create(1, Options(1));
-  Connect(0);
-  Connect(1);
-  ASSERT_TRUE(links_[0]->PostSend(out_, kTag, 1).ok());
-  EXPECT_EQ(Finish(0), OpResult::kLinkLost);
-  const std::string why = links_[0]->error().ToString();
-  EXPECT_NE(why.find("anna -> bert"), std::string::npos) << why;
-  EXPECT_NE(why.find("does not know this job's secret"), std::string::npos) << why;
-  EXPECT_EQ(why.find("a guess"), std::string::npos);
-  EXPECT_TRUE(links_[1]->error().ok()) << "it still waits for the true one";
-  links_[0].reset();
-  hosts_[0].reset();
-  Create(0, Options(0));
-  Connect(0);
-  ExpectWorks();
-}
-
-TEST_F(TcpTransportTest, AReplayedHandshakeIsRefused) {
-  Create(1, Options(1));
-  Connect(1);
-  const std::string door = hosts_[1]->addresses()[0];
-  const auto hear = [&](Stranger& from, size_t bytes) {
-    std::string heard;
-    StepUntil([&] { return (heard += from.Hear(bytes - heard.size())).size() == bytes || from.closed(); },
-              seconds(2));
-    return heard;
-  };
-  // A true handshake of a link that then ends, recorded.
-  Hello hello;
-  hello.to = 1;
-  DialHandshake dial({"job", "secret", 0}, hello);
-  std::string said[2];
-  {
-    Stranger first(door);
-    first.Say(said[0] = dial.TakeOutput());
-    const std::string challenge = hear(first, kChallengeBytes);
-    ASSERT_TRUE(dial.OnMessage(std::as_bytes(std::span(challenge))).ok());
-    first.Say(said[1] = dial.TakeOutput());
-    EXPECT_EQ(hear(first, kWelcomeBytes), AcceptHandshake::Welcome());
-  }
-  links_[1].reset();
-  Connect(1);
-  Stranger second(door);
-  second.Say(said[0]);
-  EXPECT_EQ(hear(second, kChallengeBytes).size(), kChallengeBytes);
-  second.Say(said[1]);
-  EXPECT_TRUE(StepUntil([&] { return second.closed(); }));
-  EXPECT_TRUE(links_[1]->error().ok());
-}
-
 // After a true handshake the peer's bytes are still only input.
 TEST_F(TcpTransportTest, NonsenseFromAPeerEndsTheLinkAndNamesIt) {
   Frame eager_without_end;
@@ -236,7 +113,7 @@ TEST_F(TcpTransportTest, NonsenseFromAPeerEndsTheLinkAndNamesIt) {
     hello.to = 1;
     DialHandshake dial({"job", "secret", 0}, hello);
     {
-      Stranger peer(hosts_[1]->addresses()[0]);
+      Stranger peer(hosts_[1]->addresses()[0], "tcp");
       peer.Say(dial.TakeOutput());
       std::string heard;
       ASSERT_TRUE(StepUntil([&] {
