@@ -58,10 +58,9 @@ Status Connector::Call(Time now) {
 
 Status Connector::Open(Time now) {
   if (now < retry_at_) return OkStatus();
-  Status status = Refresh();
-  if (!status.ok()) {
-    if (not_usable_.ok()) REIGEN_WARN("rdma: a link to {} has to wait: {}", peer_.name, Message(status));
-    not_usable_ = std::move(status);
+  const size_t usable = Refresh();
+  const Time patient_until = *deadline_ - context_.options.connect_deadline * 5 / 6;
+  if (usable < context_.rails.size() && (usable == 0 || now < patient_until)) {
     retry_at_ = now + kRefreshEvery;
     return OkStatus();
   }
@@ -69,20 +68,24 @@ Status Connector::Open(Time now) {
   REIGEN_RETURN_IF_ERROR(Tune(side_->fd(), 2 * context_.options.retry_budget));
   REIGEN_RETURN_IF_ERROR(side_->Watch(context_.poller));
   state_ = State::kOffered;
-  return Offers();
+  return side_->Send(offer_);
 }
 
-Status Connector::Refresh() {
-  for (const auto& rail : context_.rails) {
-    REIGEN_RETURN_IF_ERROR(rail->Refresh(context_.options.wish));
-  }
-  return OkStatus();
-}
-
-Status Connector::Offers() {
+// How many ports can be used now: sets the offer.
+size_t Connector::Refresh() {
+  size_t usable = 0;
+  offer_.rails.clear();
   for (size_t i = 0; i < context_.rails.size(); ++i) {
-    offer_.rails.push_back(context_.rails[i]->address());
-    offer_.rails.back().max_queues = context_.room.max_queues[i];
+    Rail& rail = *context_.rails[i];
+    const Status status = rail.Refresh(context_.options.wish);
+    offer_.rails.push_back(rail.address());
+    offer_.rails.back().max_queues = status.ok() ? context_.room.max_queues[i] : uint8_t{0};
+    if (status.ok()) {
+      ++usable;
+      continue;
+    }
+    if (not_usable_.ok()) REIGEN_WARN("rdma: a link to {} has to wait: {}", peer_.name, Message(status));
+    not_usable_ = status;
   }
   offer_.left_out = context_.left_out;
   offer_.spare = context_.spare;
@@ -91,7 +94,7 @@ Status Connector::Offers() {
   }
   offer_.channels =
       static_cast<uint16_t>(std::min(context_.options.channels, context_.room.max_channels));
-  return side_->Send(offer_);
+  return usable;
 }
 
 Status Connector::OnMessage(const SetupMessage& message) {

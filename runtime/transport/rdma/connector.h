@@ -17,12 +17,13 @@
 
 namespace reigen::transport::rdma {
 
-//   calling --socket--> opening --all ports can be used--> offered --the peer's Offer-->
+//   calling --socket--> opening --ports can be used--> offered --the peer's Offer-->
 //     made --its Queues--> connected --its Ready--> done
 //
 // The lower host number dials, the other looks whether the socket has come; then
 // both do the same. A port that is down just now, or has no address, is waited for: a flap
-// that links live through keeps none from being made.
+// that links live through keeps none from being made. After a sixth of the deadline the link
+// does without it, if there are others.
 //
 // Threads: one owner.
 // Errors:  what the two ends cannot agree on; the peer is told with a Bye.
@@ -42,8 +43,7 @@ class Connector {
 
   Status Call(Time now);
   Status Open(Time now);
-  Status Refresh();
-  Status Offers();
+  size_t Refresh();
   Status OnMessage(const SetupMessage& message);
   Status OnOffer(const Offer& offer);
   Status OnQueues(const Queues& queues);

@@ -154,7 +154,9 @@ StatusOr<size_t> Loopback::Poll(std::span<WorkCompletion> out) {
   for (const auto& port : ports_) {
     if (port == nullptr || count == out.size()) continue;
     REIGEN_ASSIGN_OR_RETURN(const size_t got, port->completions->Poll(out.subspan(count)));
-    for (size_t i = 0; i < got; ++i) port->queue.OnCompletion();
+    for (const WorkCompletion& completion : out.subspan(count, got)) {
+      port->queue.OnCompletion(WorkId::Decode(completion.id).kind);
+    }
     count += got;
   }
   return count;
@@ -195,6 +197,15 @@ Status Loopback::SetError() {
     if (status.ok()) status = each;
   }
   return status;
+}
+
+std::optional<size_t> Loopback::Unanswered(Time now, Duration limit) {
+  std::optional<size_t> first;
+  for (size_t rail = 0; rail < ports_.size(); ++rail) {
+    if (ports_[rail] == nullptr || !ports_[rail]->queue.Unanswered(now, limit)) continue;
+    if (!first) first = rail;
+  }
+  return first;
 }
 
 bool Loopback::drained() const {

@@ -65,6 +65,9 @@ class Loopback {
   std::optional<Done> OnCompletion(const WorkId& id);
   void Abandon();  // of all jobs none will be done
 
+  // The first rail of whose queue WorkQueue::Unanswered() is true.
+  std::optional<size_t> Unanswered(Time now, Duration limit);
+
   bool idle() const { return jobs_.empty(); }
   Status SetError();
   bool drained() const;

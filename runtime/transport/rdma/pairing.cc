@@ -26,13 +26,17 @@ ByKind Sorted(const RailList& rails) {
   return by_kind;
 }
 
-// By network and partition: full and limited members together.
+const RailAddress& At(const RailList& rails, int index) { return rails[static_cast<size_t>(index)]; }
+
+// By network and partition: full and limited members together. Without those that are down.
 ByKind SortedByPartition(RailList rails) {
   for (RailAddress& rail : rails) rail.pkey |= kFullMember;
-  return Sorted(rails);
+  ByKind by_kind = Sorted(rails);
+  for (auto& [kind, indexes] : by_kind) {
+    std::erase_if(indexes, [&](int i) { return At(rails, i).max_queues == 0; });
+  }
+  return by_kind;
 }
-
-const RailAddress& At(const RailList& rails, int index) { return rails[static_cast<size_t>(index)]; }
 
 // "a0:1, a1:1 and a2:1"
 std::string List(const RailList& rails, const std::vector<int>& indexes) {
@@ -40,7 +44,7 @@ std::string List(const RailList& rails, const std::vector<int>& indexes) {
   for (size_t i = 0; i < indexes.size(); ++i) {
     const RailAddress& rail = At(rails, indexes[i]);
     if (i > 0) names += i + 1 == indexes.size() ? " and " : ", ";
-    names += rail.device + ":" + std::to_string(rail.port);
+    names += rail.device + ":" + std::to_string(rail.port) + (rail.max_queues == 0 ? " (down)" : "");
   }
   return names;
 }
@@ -70,6 +74,9 @@ Names AllNames(const Offer& offer) {
 Names NotUsed(const Offer& offer, bool same_names) {
   Names names(offer.left_out.begin(), offer.left_out.end());
   if (same_names) names.insert(offer.spare.begin(), offer.spare.end());
+  for (const RailAddress& rail : offer.rails) {
+    if (rail.max_queues == 0) names.insert(NameOf(rail));
+  }
   return names;
 }
 

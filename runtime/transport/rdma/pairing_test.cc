@@ -205,6 +205,18 @@ TEST(PairingTest, PortsOfDifferentPartitionsOrTwoLimitedMembersAreNotPaired) {
   }
 }
 
+TEST(PairingTest, APortThatIsDownForTheLinkIsNotUsedNorItsLike) {
+  Offer here = Ports("1", {0, 1, 2});
+  here.rails[1].max_queues = 0;
+  ExpectPairs(here, Ports("2", {0, 1, 2}), {{0, 0}, {2, 2}}, "one of three");
+  Offer there = Ports("2", {0, 1, 2});
+  there.rails[2].max_queues = 0;
+  ExpectPairs(here, there, {{0, 0}}, "another one there");
+  for (RailAddress& rail : here.rails) rail.max_queues = 0;
+  const std::string text = PairRails(here, there).status().ToString();
+  EXPECT_NE(text.find("here m0:1 (down), m1:1 (down) and m2:1 (down)"), std::string::npos) << text;
+}
+
 TEST(PairingTest, QueuesAreNoMoreThanPortsHoldAndEndsCountOn) {
   const struct {
     const char* what;

@@ -26,7 +26,7 @@ struct RailAddress {
   uint16_t pkey = kDefaultPkey;
   uint32_t mtu_bytes = 0;
   uint32_t max_message_bytes = 0;
-  uint8_t max_queues = 1;  // for data, of one link, whose completions it can hold
+  uint8_t max_queues = 1;  // for data, of one link, whose completions it can hold; 0: it is down
 
   bool operator==(const RailAddress&) const = default;
 };

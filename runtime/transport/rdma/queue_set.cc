@@ -157,8 +157,24 @@ StatusOr<size_t> QueueSet::Poll(std::span<WorkCompletion> out) {
     count += got;
   }
   next_poll_ = (next_poll_ + 1) % completions_.size();
-  for (size_t i = 0; i < count; ++i) queues_[WorkId::Decode(out[i].id).queue].OnCompletion();
+  for (const WorkCompletion& completion : out.first(count)) {
+    const WorkId id = WorkId::Decode(completion.id);
+    queues_[id.queue].OnCompletion(id.kind);
+  }
   return count;
+}
+
+std::optional<uint8_t> QueueSet::Unanswered(Time now, Duration limit) {
+  std::optional<uint8_t> first;
+  for (size_t i = 0; i < queues_.size(); ++i) {
+    if (queues_[i].Unanswered(now, limit) && !first) first = static_cast<uint8_t>(i);
+  }
+  return first;
+}
+
+bool QueueSet::sends_out() const {
+  return std::any_of(queues_.begin(), queues_.end(),
+                     [](const WorkQueue& queue) { return queue.sends_out() > 0; });
 }
 
 Status QueueSet::Arm() {

@@ -43,6 +43,9 @@ class QueueSet {
   // Takes completions; counts them off.
   StatusOr<size_t> Poll(std::span<WorkCompletion> out);
   Status Arm();
+  // The first queue that WorkQueue::Unanswered() is true of.
+  std::optional<uint8_t> Unanswered(Time now, Duration limit);
+  bool sends_out() const;
   // The receive behind a notice, again.
   Status PostDataReceive(uint8_t queue);
 

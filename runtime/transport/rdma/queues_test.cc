@@ -8,6 +8,7 @@
 #include <random>
 #include <set>
 
+#include "runtime/base/clock.h"
 #include "runtime/transport/rdma/control_queue.h"
 #include "runtime/transport/rdma/data_writer.h"
 #include "runtime/transport/rdma/fake/fake_fabric.h"
@@ -81,8 +82,8 @@ class ControlQueueTest : public QueuesTest {
     std::vector<Frame> frames;
     for (const WorkCompletion& completion : Poll(end)) {
       EXPECT_EQ(completion.status, WorkStatus::kSuccess);
-      ends_[end].queues[0].OnCompletion();
       const WorkId id = WorkId::Decode(completion.id);
+      ends_[end].queues[0].OnCompletion(id.kind);
       if (id.kind == WorkKind::kControlSend) {
         if (control_[end]->OnSent(id.value)) ++sent_[end];
         continue;
@@ -258,7 +259,7 @@ class DataWriterTest : public QueuesTest {
     for (const WorkCompletion& completion : Poll(0)) {
       EXPECT_EQ(completion.status, WorkStatus::kSuccess);
       const WorkId id = WorkId::Decode(completion.id);
-      ends_[0].queues[id.queue - 1u].OnCompletion();
+      ends_[0].queues[id.queue - 1u].OnCompletion(id.kind);
       const auto message = writer_->OnSent(id.queue, id.value);
       if (message) ended.push_back(message->frame.tag.collective.sequence);
     }
@@ -442,6 +443,43 @@ TEST_F(QueuesTest, APartialPostCountsWhatWasTaken) {
   const Status status = queue.Receive(work);
   EXPECT_NE(status.ToString().find("ibv_post_recv took 3 of 5"), std::string::npos);
   EXPECT_EQ(queue.out(), 3u);
+}
+
+// Neither an idle time before counts nor one in which this program did not run.
+TEST_F(QueuesTest, AQueueIsSilentOnceItsSendsHadTimeEnoughInWhichItWasAsked) {
+  QpLimits limits;
+  limits.send_wrs = 4;
+  Make(1, limits);
+  WorkQueue& queue = ends_[0].queues[0];
+  SendWork work;
+  work.id = WorkId{WorkKind::kDataSend, 1, 0}.Encode();
+  work.opcode = Opcode::kWrite;
+  constexpr Duration kLimit = seconds(8);
+  const Duration look = kLimit / kLooks;
+  Time now{};
+  EXPECT_FALSE(queue.Unanswered(now, kLimit));
+  now += std::chrono::hours(1);
+  EXPECT_FALSE(queue.Unanswered(now, kLimit)) << "nothing is out";
+  fabric_.Hold();
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(queue.Send(work).ok());
+  EXPECT_EQ(queue.sends_out(), 2u);
+  now += std::chrono::hours(1);
+  EXPECT_FALSE(queue.Unanswered(now, kLimit)) << "only just sent";
+  for (int i = 1; i < kLooks; ++i) {
+    now += i == 3 ? std::chrono::hours(1) : look;
+    EXPECT_FALSE(queue.Unanswered(now, kLimit)) << i;
+  }
+  queue.OnCompletion(WorkKind::kDataSend);
+  now += look;
+  EXPECT_FALSE(queue.Unanswered(now, kLimit)) << "one was answered";
+  for (int i = 1; i < kLooks; ++i) {
+    queue.OnCompletion(WorkKind::kDataReceive);  // says nothing of sends
+    EXPECT_FALSE(queue.Unanswered(now += look, kLimit)) << i;
+  }
+  EXPECT_TRUE(queue.Unanswered(now += look, kLimit));
+  queue.OnCompletion(WorkKind::kDataSend);
+  EXPECT_FALSE(queue.Unanswered(now += look, kLimit));
+  EXPECT_EQ(queue.sends_out(), 0u);
 }
 
 }  // namespace

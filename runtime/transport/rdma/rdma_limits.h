@@ -57,6 +57,11 @@ inline constexpr uint32_t kLoopbackSlots = 16;
 // host together and once, is below what its guard waits for.
 inline constexpr Duration kTryDeadline = seconds(2);
 
+// Devices count retries by clocks of their own, and some retry for longer than they were told,
+// or without end (adaptive retransmission, a stopped firmware). So a queue without an answer is
+// lost after so many retry budgets, whatever its device says.
+inline constexpr int kSilentBudgets = 2;
+
 // A link cannot be made while a port is down; its ports are read again so often.
 inline constexpr Duration kRefreshEvery = milliseconds(100);
 

@@ -1,5 +1,6 @@
 #include "runtime/transport/rdma/rdma_link.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -78,6 +79,7 @@ void RdmaLink::Move(Time now) {
     if (status.ok()) status = TakeCompletions(now);
     if (status.ok()) status = PushOut();
   }
+  if (status.ok() && !unfinished_) status = CheckAnswers(now);
   if (!status.ok()) return Drain(status, /*closed_here=*/false);
   const auto message = side_->Receive();
   if (message.ok() && !*message) return;
@@ -269,7 +271,9 @@ std::optional<Time> RdmaLink::NextDeadline() const {
       return connector_->NextDeadline();
     case State::kReady:
       if (side_->readable() || !armed_) return Time{};
-      return core_.NextDeadline();
+      if (!queues_->sends_out() && (local_ == nullptr || local_->idle())) return core_.NextDeadline();
+      return std::min(core_.NextDeadline().value_or(Time::max()),
+                      context_.now + silence_limit() / kLooks);
     case State::kDraining:
       return context_.now + milliseconds(1);
     case State::kEnded:

@@ -15,6 +15,7 @@
 #include "runtime/transport/rdma/loopback.h"
 #include "runtime/transport/rdma/queue_set.h"
 #include "runtime/transport/rdma/rdma_context.h"
+#include "runtime/transport/rdma/rdma_limits.h"
 #include "runtime/transport/rdma/side_channel.h"
 #include "runtime/transport/rdma/work_queue.h"
 
@@ -72,6 +73,8 @@ class RdmaLink : public Link {
   Status OnLanded(const Landings::Landed& landed);
   void OnLocal(const WorkId& id);
   Status OnDataSent(uint8_t queue, uint64_t message);
+  Status CheckAnswers(Time now);
+  Duration silence_limit() const { return kSilentBudgets * context_.options.retry_budget; }
   StatusOr<size_t> PollQueues(std::span<WorkCompletion> out);
   Status Arm();
   Status PushOut();

@@ -24,6 +24,20 @@ Status RdmaLink::TakeCompletions(Time now) {
   return OkStatus();
 }
 
+// After all completions that are here were taken.
+Status RdmaLink::CheckAnswers(Time now) {
+  const Duration limit = silence_limit();
+  if (const auto queue = queues_->Unanswered(now, limit)) {
+    return Annotate(DescribeSilence(limit, context_.PortDown(queues_->local_rail(*queue))),
+                    queues_->path(*queue) + " (rdma)");
+  }
+  if (local_ == nullptr) return OkStatus();
+  if (const auto rail = local_->Unanswered(now, limit)) {
+    return Annotate(DescribeSilence(limit, context_.PortDown(*rail)), local_->path(*rail) + " (rdma)");
+  }
+  return OkStatus();
+}
+
 StatusOr<size_t> RdmaLink::PollQueues(std::span<WorkCompletion> out) {
   REIGEN_ASSIGN_OR_RETURN(const size_t count, queues_->Poll(out));
   if (local_ == nullptr) return count;

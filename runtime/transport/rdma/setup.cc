@@ -150,7 +150,6 @@ StatusOr<SetupMessage> ReadOffer(Reader& in) {
     if (!known_layer || rail.gid_type > GidType::kRoceV2) {
       return InvalidArgument("it offers a port of a kind that is not known here");
     }
-    if (rail.max_queues < 1) return InvalidArgument("it offers a port that holds no queue");
   }
   for (std::vector<PortName>* ports : {&offer.left_out, &offer.spare}) {
     const size_t count = in.Number<uint8_t>();

@@ -81,12 +81,6 @@ TEST(SetupTest, WhatIsCutOrTooLongIsRefused) {
   EXPECT_FALSE(DecodeSetup(9, {}).ok());
 }
 
-TEST(SetupTest, APortThatHoldsNoQueueIsRefused) {
-  Offer offer = FullOffer();
-  offer.rails.back().max_queues = 0;
-  EXPECT_FALSE(Decoded(Encode(offer)).ok());
-}
-
 TEST(SetupTest, AnotherVersionIsNamed) {
   std::string bytes = Encode(FullOffer());
   bytes[kSetupHeaderBytes] = 99;

@@ -183,6 +183,24 @@ TEST_F(VerbsErrorsTest, APortThatIsDownForAWhileKeepsNoLinkFromBeingMade) {
   }
 }
 
+TEST_F(VerbsErrorsTest, ALinkDoesWithoutAPortThatStaysDownIfThereAreOthers) {
+  RdmaOptions options;
+  options.connect_deadline = seconds(3);
+  Make(/*channels=*/4, /*devices=*/3, options);
+  device("fake10").info.ports[0].active = false;
+  Connect();
+  PostLarge(1);
+  ASSERT_TRUE(StepUntil([&] { return ended_[0].contains(1) && ended_[1].contains(1); }));
+  EXPECT_EQ(memory_[0], memory_[1]);
+  EXPECT_TRUE(device("fake10").paths.empty());
+  EXPECT_EQ(device("fake11").paths.size() + device("fake12").paths.size(), 5u);
+  device("fake10").info.ports[0].active = true;
+  ended_[0].clear();
+  ended_[1].clear();
+  ExpectNewLinkWorks();
+  EXPECT_FALSE(device("fake10").paths.empty());
+}
+
 TEST_F(VerbsErrorsTest, APortThatStaysDownIsAnErrorAtBothEnds) {
   RdmaOptions options;
   options.connect_deadline = milliseconds(300);
@@ -291,6 +309,53 @@ TEST_F(VerbsErrorsTest, AFlushIsExplainedByTheEventThatTellsItsCause) {
     ExpectText(1, {"access error", "bert (fake10", "anna (fake00"});
     ExpectText(0, {"access error", "ended by the peer"});
     ExpectNewLinkWorks();
+    TearDown();
+    for (auto& ended : ended_) ended.clear();
+  }
+}
+
+// Retries are counted by the device; one that has stopped, or goes on without end, tells nothing.
+TEST_F(VerbsErrorsTest, ASendWithoutAnswerAndWithoutErrorIsALostPath) {
+  for (const bool port_down : {false, true}) {
+    RdmaOptions options;
+    options.retry_budget = milliseconds(400);
+    Make(/*channels=*/2, /*devices=*/1, options);
+    Connect();
+    Exchange();
+    ASSERT_TRUE(links_[1]->PostRecv(In(1), MakeTag(1), 1).ok());
+    for (int i = 0; i < 20; ++i) pair_->Step();
+    pair_->fabric().Hold();
+    ASSERT_TRUE(links_[0]->PostSend(In(0), MakeTag(1), 1).ok());
+    device("fake00").info.ports[0].active = !port_down;
+    ASSERT_TRUE(BothLost()) << "neither a completion nor an error comes, nor anything else";
+    EXPECT_EQ(links_[0]->error().code(), StatusCode::kUnavailable);
+    ExpectText(0, {"no answer for 0.8 s", "anna (fake00", "bert (fake10"});
+    if (port_down) ExpectText(0, {"port fake00:1 went down"});
+    ASSERT_TRUE(StepUntil([&] { return ended_[0].contains(1) && ended_[1].contains(1); }));
+    pair_->fabric().Release();
+    device("fake00").info.ports[0].active = true;
+    ExpectNewLinkWorks();
+    TearDown();
+    for (auto& ended : ended_) ended.clear();
+  }
+}
+
+// A worker that was stopped, or whose machine was, finds its answers, or waits for them.
+TEST_F(VerbsErrorsTest, AProgramThatDidNotRunDoesNotLoseItsPath) {
+  for (const bool answered : {true, false}) {
+    ConnectAndUse();
+    ASSERT_TRUE(links_[1]->PostRecv(In(1), MakeTag(1), 1).ok());
+    for (int i = 0; i < 20; ++i) pair_->Step();
+    pair_->fabric().Hold();
+    ASSERT_TRUE(links_[0]->PostSend(In(0), MakeTag(1), 1).ok());
+    for (int i = 0; i < 3; ++i) pair_->Step();
+    if (answered) pair_->fabric().Release();
+    pair_->transport(0).Progress(Now() + std::chrono::hours(1));
+    EXPECT_TRUE(links_[0]->error().ok()) << links_[0]->error().ToString();
+    pair_->fabric().Release();
+    ASSERT_TRUE(StepUntil([&] { return ended_[0].contains(1) && ended_[1].contains(1); }));
+    EXPECT_EQ(ended_[1].at(1), OpResult::kOk);
+    EXPECT_EQ(memory_[0], memory_[1]);
     TearDown();
     for (auto& ended : ended_) ended.clear();
   }

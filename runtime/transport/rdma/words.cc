@@ -26,6 +26,12 @@ std::string Bytes(uint64_t bytes) {
   return std::to_string((bytes + kKiB - 1) / kKiB) + " KiB";
 }
 
+std::string Seconds(Duration duration) {
+  char seconds[16];
+  std::snprintf(seconds, sizeof seconds, "%.1f", ToSeconds(duration));
+  return seconds;
+}
+
 uint64_t WholePages(uint64_t bytes) { return (bytes + 4 * kKiB - 1) / (4 * kKiB) * (4 * kKiB); }
 
 // Never less, so that a limit just below it reads as one.
@@ -92,9 +98,7 @@ Status DescribeCompletion(const WorkCompletion& completion, const std::string& o
                        ", of " + operation + ")");
   }
   if (completion.status == WorkStatus::kRetryExceeded) {
-    char waited_s[16];
-    std::snprintf(waited_s, sizeof waited_s, "%.1f", ToSeconds(retried));
-    return Unavailable(std::string("the retries ran out: no answer for about ") + waited_s +
+    return Unavailable("the retries ran out: no answer for about " + Seconds(retried) +
                        " s to what was sent again and again (" + name + " of " + operation +
                        "): the path or the peer has gone" + kWhereToLook);
   }
@@ -104,6 +108,14 @@ Status DescribeCompletion(const WorkCompletion& completion, const std::string& o
   }
   return Internal(name + " (" + number + ") of " + operation +
                   ": not a lost path but a fault of this program or of the device");
+}
+
+Status DescribeSilence(Duration silent, const std::string& port_down) {
+  const std::string what = "no answer for " + Seconds(silent) +
+                           " s to what was sent, and no error from the device here either: the "
+                           "path, the peer's device or this one has gone";
+  if (!port_down.empty()) return Unavailable(port_down + "; " + what);
+  return Unavailable(what + kWhereToLook);
 }
 
 LockedMemory ReadLockedMemory() {

@@ -27,6 +27,9 @@ bool MayBeOfADeadPort(WorkStatus status);
 Status DescribeCompletion(const WorkCompletion& completion, const std::string& operation,
                           Duration retried, const std::string& port_down);
 
+// What was sent has had no answer for so long, and no error either.
+Status DescribeSilence(Duration silent, const std::string& port_down);
+
 // Limit of locked memory of this process.
 struct LockedMemory {
   uint64_t limit_bytes = 0;

@@ -1,5 +1,6 @@
 #include "runtime/transport/rdma/work_queue.h"
 
+#include <algorithm>
 #include <string>
 
 #include "runtime/base/check.h"
@@ -42,7 +43,27 @@ const char* Name(WorkKind kind) {
 }
 
 Status WorkQueue::Send(const SendWork& work) {
-  return Took(pair_->PostSend({&work, 1}), 1, "ibv_post_send");
+  const Posted posted = pair_->PostSend({&work, 1});
+  if (sends_out_ == 0) answered_ = true;
+  sends_out_ += posted.count;
+  return Took(posted, 1, "ibv_post_send");
+}
+
+void WorkQueue::OnCompletion(WorkKind kind) {
+  --out_;
+  if (kind == WorkKind::kControlReceive || kind == WorkKind::kDataReceive) return;
+  --sends_out_;
+  answered_ = true;
+}
+
+bool WorkQueue::Unanswered(Time now, Duration limit) {
+  const Duration waited = now - std::exchange(looked_, now);
+  if (std::exchange(answered_, false) || sends_out_ == 0) {
+    silent_ = {};
+    return false;
+  }
+  silent_ += std::clamp(waited, Duration(0), limit / kLooks);
+  return silent_ >= limit;
 }
 
 Status WorkQueue::Receive(std::span<const ReceiveWork> work) {

@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "runtime/base/clock.h"
 #include "runtime/base/status.h"
 #include "runtime/transport/rdma/verbs.h"
 
@@ -33,6 +34,9 @@ struct WorkId {
   bool is_local() const { return kind == WorkKind::kPlacing || kind == WorkKind::kReadBack; }
 };
 
+// Looks at silent queues in the time after which they count as lost.
+inline constexpr int kLooks = 8;
+
 const char* Name(WorkKind kind);  // "a data write"
 
 // Errors: a post that is refused, whole or in part, ends the link: the caller has
@@ -44,9 +48,17 @@ class WorkQueue {
 
   Status Send(const SendWork& work);
   Status Receive(std::span<const ReceiveWork> work);
-  void OnCompletion() { --out_; }
+  void OnCompletion(WorkKind kind);
+
+  // Whether sends are out and none has ended for `limit`. It is the other end's device that
+  // ends them, whatever its program does; so the path has gone, or a device has stopped. To be
+  // asked after completions were taken, and again and again while sends are out: a time in
+  // which nobody asked counts limit / kLooks at most, for then it was this program, or the
+  // machine, that did not run.
+  bool Unanswered(Time now, Duration limit);
 
   size_t out() const { return out_; }  // posted and not completed
+  size_t sends_out() const { return sends_out_; }
   QueuePair& pair() { return *pair_; }
   const QueuePair& pair() const { return *pair_; }
 
@@ -55,6 +67,10 @@ class WorkQueue {
 
   std::unique_ptr<QueuePair> pair_;
   size_t out_ = 0;
+  size_t sends_out_ = 0;
+  bool answered_ = false;  // since the last look; also if nothing was out then
+  Time looked_{};
+  Duration silent_{};
 };
 
 }  // namespace reigen::transport::rdma
