@@ -440,7 +440,7 @@ TEST_F(RdmaLinkTest, ARegistrationThatFailsLaterEndsPostsAtBothEndsWithWords) {
 // Peers were told its kind, and choose a link's transport by it.
 TEST_F(RdmaLinkTest, APortWhoseKindChangesIsToldAsTheOneItWas) {
   RdmaOptions options;
-  options.connect_deadline = milliseconds(300);
+  options.connect_deadline = seconds(3);
   Make(/*channels=*/2, /*devices=*/1, options);
   Connect();
   Exchange();

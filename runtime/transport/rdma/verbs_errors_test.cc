@@ -203,7 +203,7 @@ TEST_F(VerbsErrorsTest, ALinkDoesWithoutAPortThatStaysDownIfThereAreOthers) {
 
 TEST_F(VerbsErrorsTest, APortThatStaysDownIsAnErrorAtBothEnds) {
   RdmaOptions options;
-  options.connect_deadline = milliseconds(300);
+  options.connect_deadline = seconds(3);
   Make(/*channels=*/2, /*devices=*/1, options);
   device("fake10").info.ports[0].active = false;
   Connect();
