@@ -87,13 +87,13 @@ Status Loopback::Post(size_t rail, Port& port, const Step& step) {
   if (step.bytes.empty()) {
     work.id = WorkId{WorkKind::kReadBack, static_cast<uint8_t>(rail), step.job}.Encode();
     work.opcode = Opcode::kRead;
-    work.local = {port.memory.data() + kLoopbackSlots * kEagerBytes, 1, port.region->local_key()};
+    work.local = {port.memory.get() + kLoopbackSlots * kEagerBytes, 1, port.region->local_key()};
     return port.queue.Send(work);
   }
   const size_t slot = port.free_slots.back();
   port.free_slots.pop_back();
   port.slots_out.push_back(slot);
-  std::byte* const at = port.memory.data() + slot * kEagerBytes;
+  std::byte* const at = port.memory.get() + slot * kEagerBytes;
   std::memcpy(at, step.bytes.data(), step.bytes.size());
   work.id = WorkId{WorkKind::kPlacing, static_cast<uint8_t>(rail), step.job}.Encode();
   work.opcode = Opcode::kWrite;
@@ -122,8 +122,8 @@ Status Loopback::Make(size_t rail, Port& port) {
   }
   REIGEN_ASSIGN_OR_RETURN(port.completions,
                           MakeCompletionQueue(*context_.rails[rail], kLoopbackWrs));
-  port.memory.resize(kLoopbackSlots * kEagerBytes + kReadBytes);
-  REIGEN_ASSIGN_OR_RETURN(port.region, RegisterOwn(*context_.rails[rail], port.memory));
+  REIGEN_ASSIGN_OR_RETURN(port.memory, MakePages(kLoopbackSlots * kEagerBytes + kReadBytes));
+  REIGEN_ASSIGN_OR_RETURN(port.region, RegisterOwn(*context_.rails[rail], BytesOf(port.memory)));
   for (size_t slot = 0; slot < kLoopbackSlots; ++slot) port.free_slots.push_back(slot);
   QpLimits limits;
   limits.send_wrs = kLoopbackWrs;

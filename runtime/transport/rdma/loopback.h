@@ -19,6 +19,7 @@
 #include "runtime/transport/link_core.h"
 #include "runtime/transport/rdma/memory.h"
 #include "runtime/transport/rdma/rdma_context.h"
+#include "runtime/transport/rdma/resources.h"
 #include "runtime/transport/rdma/work_queue.h"
 
 namespace reigen::transport::rdma {
@@ -90,7 +91,7 @@ class Loopback {
   };
   struct Port {
     std::unique_ptr<CompletionQueue> completions;
-    std::vector<std::byte> memory;  // the slots, then what is read
+    Pages memory;  // the slots, then what is read
     std::unique_ptr<MemoryRegion> region;
     WorkQueue queue;  // goes before what it uses
     std::deque<Step> waiting;

@@ -8,7 +8,6 @@
 #include "runtime/base/hmac.h"
 #include "runtime/transport/rdma/pairing.h"
 #include "runtime/transport/rdma/rdma_limits.h"
-#include "runtime/transport/rdma/resources.h"
 
 namespace reigen::transport::rdma {
 namespace {
@@ -65,12 +64,13 @@ Status QueueSet::MakeQueues() {
 }
 
 Status QueueSet::MakeControl() {
-  control_memory_.resize(ControlQueue::kMemoryBytes);
+  REIGEN_ASSIGN_OR_RETURN(control_memory_, MakePages(ControlQueue::kMemoryBytes));
+  const std::span<std::byte> memory = BytesOf(control_memory_).first(ControlQueue::kMemoryBytes);
   REIGEN_ASSIGN_OR_RETURN(
       control_region_,
-      RegisterOwn(*context_.rails[static_cast<size_t>(pairs_[0].local)], control_memory_));
-  control_ = std::make_unique<ControlQueue>(&queues_[0], std::span(control_memory_),
-                                            control_region_->local_key());
+      RegisterOwn(*context_.rails[static_cast<size_t>(pairs_[0].local)], memory));
+  control_ =
+      std::make_unique<ControlQueue>(&queues_[0], memory, control_region_->local_key());
   REIGEN_RETURN_IF_ERROR(control_->PostReceives());
 
   std::vector<DataWriter::Queue> data;

@@ -14,6 +14,7 @@
 #include "runtime/transport/rdma/data_writer.h"
 #include "runtime/transport/rdma/path.h"
 #include "runtime/transport/rdma/rdma_context.h"
+#include "runtime/transport/rdma/resources.h"
 #include "runtime/transport/rdma/setup.h"
 #include "runtime/transport/rdma/work_queue.h"
 
@@ -78,7 +79,7 @@ class QueueSet {
   std::vector<RailPair> pairs_;  // by queue
   std::vector<uint32_t> psns_;   // by queue
   std::vector<std::string> paths_;
-  std::vector<std::byte> control_memory_;
+  Pages control_memory_;
   size_t next_poll_ = 0;  // rail to be asked first
   // The queue pairs go first: they use all the others, and the memory that the
   // writer holds.

@@ -481,6 +481,21 @@ TEST_F(RdmaDeviceTest, AFatalEventOfTheQueuePairToItselfEndsTheLink) {
   ExpectText(1, {"access error"});
 }
 
+// Where children do not get what is registered, they would miss what else lies in its pages.
+TEST_F(RdmaDeviceTest, WhatALinkRegistersForItselfHasPagesOfItsOwn) {
+  ConnectGpus();
+  Send(1, Gpu(0), Gpu(1));
+  ASSERT_TRUE(BothEnded(1));
+  const FakeDeviceState& bert = device("fake10");
+  int own = 0;
+  for (size_t i = 0; i < bert.accesses.size(); ++i) {
+    if (bert.accesses[i] != Access::kLocal) continue;
+    ++own;
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(bert.addresses[i]) % 4096, 0u) << i;
+  }
+  EXPECT_GE(own, 2) << "control and the queue pair to itself";
+}
+
 // Its own receives no events yet, so that the link must not sleep on them.
 TEST_F(RdmaDeviceTest, AQueuePairMadeWhileTheOthersAreArmedIsArmedToo) {
   ConnectGpus();

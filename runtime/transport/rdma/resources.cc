@@ -1,5 +1,10 @@
 #include "runtime/transport/rdma/resources.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+
 #include "runtime/transport/rdma/words.h"
 
 namespace reigen::transport::rdma {
@@ -33,6 +38,17 @@ bool IsOf(const AsyncEvent& event, const QueuePair& pair, const CompletionQueue&
     default:
       return false;  // of a port: the retry budget decides whether the path is lost
   }
+}
+
+void Unmap::operator()(std::byte* pages) const { munmap(pages, bytes); }
+
+StatusOr<Pages> MakePages(size_t bytes) {
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const size_t whole = (bytes + page - 1) / page * page;
+  void* const at =
+      mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (at == MAP_FAILED) return ErrnoStatus(StatusCode::kResourceExhausted, "mmap", errno);
+  return Pages(static_cast<std::byte*>(at), Unmap{whole});
 }
 
 StatusOr<std::unique_ptr<MemoryRegion>> RegisterOwn(Rail& rail, std::span<std::byte> memory) {

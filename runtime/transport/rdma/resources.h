@@ -23,6 +23,18 @@ StatusOr<std::unique_ptr<QueuePair>> MakeQueuePair(Rail& rail, CompletionQueue* 
 // Whether a fatal event of the device on which they were made is theirs.
 bool IsOf(const AsyncEvent& event, const QueuePair& pair, const CompletionQueue& completions);
 
+// Memory to be registered: whole pages, for where children do not get what is registered
+// (kernels before 5.12), they do not get what else lies in its pages either.
+struct Unmap {
+  size_t bytes = 0;
+  void operator()(std::byte* pages) const;
+};
+using Pages = std::unique_ptr<std::byte, Unmap>;
+StatusOr<Pages> MakePages(size_t bytes);
+inline std::span<std::byte> BytesOf(const Pages& pages) {
+  return {pages.get(), pages.get_deleter().bytes};
+}
+
 // Not relaxed: what is read there must be whole when its completion is seen.
 StatusOr<std::unique_ptr<MemoryRegion>> RegisterOwn(Rail& rail, std::span<std::byte> memory);
 

@@ -82,6 +82,7 @@ class FakeDevice final : public Device {
       return ErrnoStatus(StatusCode::kResourceExhausted, "ibv_reg_mr", ENOMEM);
     }
     state_.accesses.push_back(access);
+    state_.addresses.push_back(memory.data());
     FakeMemory known;
     known.device = &state_;
     known.memory = memory;

@@ -61,6 +61,7 @@ struct FakeDeviceState {
   std::vector<PathAttributes> paths;  // of every Connect
   std::vector<uint16_t> pkey_indexes;  // of every CreateQueuePair
   std::vector<Access> accesses;       // of every Register
+  std::vector<const std::byte*> addresses;  // the same
   size_t reads = 0;                   // of memory of a GPU
   uint64_t wrote_bytes = 0;           // to other devices
 
