@@ -44,7 +44,8 @@ void CommandThread::Stop() {
 }
 
 void CommandThread::Run() {
-  peers_ = std::make_shared<PeerMemory>(device_);
+  peers_ = std::make_shared<PeerMemory>(device_,
+                                        static_cast<uint32_t>(session_.place().local_rank));
   CommandQueue& queue = session_.commands();
   while (!session_.ended() && !stopping_.load()) {
     const uint32_t seen = queue.head();

@@ -32,13 +32,15 @@ class DeviceArena : public std::enable_shared_from_this<DeviceArena> {
  public:
   using End = std::function<void(std::unique_ptr<cuda::DeviceRange> range)>;
   // `freed` is a futex that grows with every block that is given back.
-  DeviceArena(std::unique_ptr<cuda::DeviceRange> range, uint32_t id, End end,
+  // Blocks lie in the first `block_bytes`.
+  DeviceArena(std::unique_ptr<cuda::DeviceRange> range, uint64_t block_bytes, uint32_t id, End end,
               std::shared_ptr<std::atomic<uint32_t>> freed)
       : range_(std::move(range)),
+        block_bytes_(block_bytes),
         id_(id),
         end_(std::move(end)),
         freed_(std::move(freed)),
-        blocks_(range_->bytes()) {}
+        blocks_(block_bytes) {}
   ~DeviceArena() { end_(std::move(range_)); }
   DeviceArena(const DeviceArena&) = delete;
   DeviceArena& operator=(const DeviceArena&) = delete;
@@ -46,10 +48,12 @@ class DeviceArena : public std::enable_shared_from_this<DeviceArena> {
   uint32_t id() const { return id_; }
   cuda::CuAddress address() const { return range_->address(); }
   uint64_t bytes() const { return range_->bytes(); }
+  uint64_t block_bytes() const { return block_bytes_; }
   std::optional<DeviceBlock> Allocate(uint64_t bytes);
 
  private:
   std::unique_ptr<cuda::DeviceRange> range_;
+  const uint64_t block_bytes_;
   const uint32_t id_;
   const End end_;
   const std::shared_ptr<std::atomic<uint32_t>> freed_;

@@ -118,7 +118,7 @@ std::optional<DeviceBlock> DeviceArenas::Allocate(const std::shared_ptr<cuda::De
                                                   const std::function<void()>& before_wait) {
   if (!MayUse(device)) return std::nullopt;
   if (auto block = Find(bytes)) return block;
-  if (RoundUp(bytes) <= limit_bytes_ - total_bytes_) {
+  if (RoundUp(bytes + check_bytes()) <= limit_bytes_ - total_bytes_) {
     const Result grown = AddTensors(bytes);
     if (grown.ok()) return Find(bytes);
     limit_bytes_ = total_bytes_;  // asked once: there is no more
@@ -147,7 +147,7 @@ std::optional<DeviceBlock> DeviceArenas::Find(uint64_t bytes) {
 
 bool DeviceArenas::HasOneOf(uint64_t bytes) const {
   return std::any_of(arenas_.begin(), arenas_.end(),
-                     [bytes](const auto& arena) { return arena->bytes() >= bytes; });
+                     [bytes](const auto& arena) { return arena->block_bytes() >= bytes; });
 }
 
 // There will be room when what is in use has been given back.
@@ -200,7 +200,7 @@ Result DeviceArenas::Allocate(uint64_t least, uint64_t wanted,
 
 // Requires room for them under the limit.
 Result DeviceArenas::AddTensors(uint64_t bytes) {
-  const uint64_t least = RoundUp(bytes);
+  const uint64_t least = RoundUp(bytes + check_bytes());
   // By as much as there is, so that few allocations do.
   const uint64_t wanted = std::min(
       limit_bytes_ - total_bytes_, std::max({least, total_bytes_, kFirstBytes}));
@@ -208,21 +208,24 @@ Result DeviceArenas::AddTensors(uint64_t bytes) {
   REIGEN_SDK_RETURN_IF_ERROR(Allocate(least, wanted, &range));
   const uint64_t got = range->bytes();
   local::AddDeviceArena packet = Describe(*device_, local::DeviceArenaKind::kTensors, got);
-  const bool shared = session_.place().local_size > 1;
-  if (shared) {
-    std::array<uint8_t, local::kIpcHandleBytes> handle{};
-    REIGEN_SDK_RETURN_IF_ERROR(device_->ExportIpc(*range, &handle));
-    std::copy(handle.begin(), handle.end(), packet.ipc_handle);
-  }
+  if (shares()) REIGEN_SDK_RETURN_IF_ERROR(Share(*range, &packet));
   const auto end = [store = options_.store, device = device_,
-                    shared](std::unique_ptr<cuda::DeviceRange> ended) {
+                    shared = shares()](std::unique_ptr<cuda::DeviceRange> ended) {
     if (shared) store->Keep(device, std::move(ended));
   };
   std::shared_ptr<DeviceArena> arena;
-  REIGEN_SDK_RETURN_IF_ERROR(Add(packet, -1, std::move(range), end, &arena));
+  REIGEN_SDK_RETURN_IF_ERROR(Add(packet, -1, std::move(range), got - check_bytes(), end, &arena));
   total_bytes_ += got;
   arenas_.push_back(std::move(arena));
   return Ok();
+}
+
+// Before anybody is told of it.
+Result DeviceArenas::Share(const cuda::DeviceRange& range, local::AddDeviceArena* packet) {
+  std::array<uint8_t, local::kIpcHandleBytes> handle{};
+  REIGEN_SDK_RETURN_IF_ERROR(device_->ExportIpc(range, &handle));
+  std::copy(handle.begin(), handle.end(), packet->ipc_handle);
+  return WriteArenaCheck(*device_, range.address() + range.bytes() - kArenaCheckBytes, handle);
 }
 
 Result DeviceArenas::AddScratch(uint64_t bytes) {
@@ -234,13 +237,13 @@ Result DeviceArenas::AddScratch(uint64_t bytes) {
   if (!exported.ok()) local::PutText(exported.text, packet.why_no_dmabuf);
   std::shared_ptr<DeviceArena> arena;
   // RDMA devices hold the dma-buf for as long as they need it.
-  return Add(packet, dmabuf.get(), std::move(range),
+  return Add(packet, dmabuf.get(), std::move(range), bytes,
              [](std::unique_ptr<cuda::DeviceRange>) {}, &arena);
 }
 
 Result DeviceArenas::Add(local::AddDeviceArena packet, int dmabuf,
-                         std::unique_ptr<cuda::DeviceRange> range, DeviceArena::End end,
-                         std::shared_ptr<DeviceArena>* out) {
+                         std::unique_ptr<cuda::DeviceRange> range, uint64_t block_bytes,
+                         DeviceArena::End end, std::shared_ptr<DeviceArena>* out) {
   uint32_t id = 0;
   Result added = session_.AddDeviceArena(packet, dmabuf, &id);
   if (!added.ok()) {
@@ -248,7 +251,7 @@ Result DeviceArenas::Add(local::AddDeviceArena packet, int dmabuf,
     if (session_.ended()) end(std::move(range));
     return added;
   }
-  *out = std::make_shared<DeviceArena>(std::move(range), id, std::move(end), freed_);
+  *out = std::make_shared<DeviceArena>(std::move(range), block_bytes, id, std::move(end), freed_);
   commands_.AddArena(*out);
   return Ok();
 }

@@ -25,6 +25,7 @@
 #include <utility>
 #include <vector>
 
+#include "client/c/arena_check.h"
 #include "client/c/command_thread.h"
 #include "client/c/device_arena.h"
 #include "client/c/range_store.h"
@@ -63,8 +64,12 @@ class DeviceArenas {
   Result AddTensors(uint64_t bytes);
   Result Allocate(uint64_t least, uint64_t wanted, std::unique_ptr<cuda::DeviceRange>* out);
   Result AddScratch(uint64_t bytes);
+  Result Share(const cuda::DeviceRange& range, local::AddDeviceArena* packet);
+  bool shares() const { return session_.place().local_size > 1; }
+  // Of an arena that others open, what no block may have.
+  uint64_t check_bytes() const { return shares() ? kArenaCheckBytes : 0; }
   Result Add(local::AddDeviceArena packet, int dmabuf,
-             std::unique_ptr<cuda::DeviceRange> range, DeviceArena::End end,
+             std::unique_ptr<cuda::DeviceRange> range, uint64_t block_bytes, DeviceArena::End end,
              std::shared_ptr<DeviceArena>* out);
   std::optional<DeviceBlock> Find(uint64_t bytes);
   std::optional<DeviceBlock> WaitForRoom(const std::shared_ptr<cuda::Device>& device,

@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <string>
+
+#include "client/c/arena_check.h"
 
 namespace reigen::sdk {
 
@@ -20,9 +23,14 @@ PeerMemory::~PeerMemory() {
 Result PeerMemory::Open(const local::PeerArena& arena, cuda::CuAddress* address) {
   std::array<uint8_t, local::kIpcHandleBytes> handle;
   std::copy(std::begin(arena.ipc_handle), std::end(arena.ipc_handle), handle.begin());
+  if (arena.bytes < kArenaCheckBytes) return Invalid("an arena without room for its check");
   REIGEN_SDK_RETURN_IF_ERROR(device_->OpenIpc(handle, address));
   opened_.push_back(*address);
-  return Ok();
+  return CheckPeerArena(*device_, *address + arena.bytes - kArenaCheckBytes,
+                        {.handle = handle,
+                         .own_local_rank = local_rank_,
+                         .peer_gpu = std::string(
+                             arena.bus_id, strnlen(arena.bus_id, sizeof arena.bus_id))});
 }
 
 Result PeerMemory::Map(const HostScratchFile& file, cuda::CuAddress* address) {

@@ -20,11 +20,13 @@ namespace reigen::sdk {
 
 class PeerMemory {
  public:
-  explicit PeerMemory(std::shared_ptr<cuda::Device> device) : device_(std::move(device)) {}
+  PeerMemory(std::shared_ptr<cuda::Device> device, uint32_t local_rank)
+      : device_(std::move(device)), local_rank_(local_rank) {}
   ~PeerMemory();
   PeerMemory(const PeerMemory&) = delete;
   PeerMemory& operator=(const PeerMemory&) = delete;
 
+  // Unavailable: it is there, but the access does not work.
   Result Open(const local::PeerArena& arena, cuda::CuAddress* address);
   // Maps and page-locks it.
   Result Map(const HostScratchFile& file, cuda::CuAddress* address);
@@ -36,6 +38,7 @@ class PeerMemory {
   };
 
   const std::shared_ptr<cuda::Device> device_;
+  const uint32_t local_rank_;  // this process's
   std::vector<cuda::CuAddress> opened_;
   std::vector<Mapping> mapped_;
 };

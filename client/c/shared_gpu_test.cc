@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "client/c/fake_worker.h"
@@ -30,35 +32,79 @@ int StatusOf(pid_t pid) {
   return status;
 }
 
-TEST(SharedGpuTest, ATrainersCommandWorksOnAnothersMemory) {
-  if (cuda::KernelImageText() == nullptr) GTEST_SKIP() << "built without nvcc";
-  std::unique_ptr<FakeWorker> workers[2];  // two sessions of one worker
-  pid_t trainers[2] = {};
-  for (const int rank : {0, 1}) {
-    FakeScript script;
-    script.rank = rank;
-    script.size = 2;
-    script.takes_device_arenas = true;
-    workers[rank] = std::make_unique<FakeWorker>(std::move(script));
-    workers[rank]->SetEnvironment();
-    trainers[rank] = Spawn("client/c/shared_gpu_trainer");
+class SharedGpuTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (cuda::KernelImageText() == nullptr) GTEST_SKIP() << "built without nvcc";
   }
-  local::MemoryPlace places[2];
-  for (const int rank : {0, 1}) {
-    const SeenRequest seen = workers[rank]->WaitForRequests(1)[0];
-    places[rank] = workers[rank]->Place(seen.tensors[0]);
-    ASSERT_TRUE(workers[rank]->IsOnDevice(seen.tensors[0]));
+  ~SharedGpuTest() override {
+    for (const char* name : {"CUDA_VISIBLE_DEVICES", "REIGEN_FAKE_CUDA_BROKEN_PEER"}) unsetenv(name);
   }
-  for (const int rank : {0, 1}) {
-    const SeenDeviceArena other = workers[1 - rank]->device_arenas()[0];
+
+  // Two sessions of one worker, until each has its tensor on its GPU.
+  void Begin(bool own_gpus) {
+    for (const int rank : {0, 1}) {
+      FakeScript script;
+      script.rank = rank;
+      script.size = 2;
+      script.takes_device_arenas = true;
+      workers_[rank] = std::make_unique<FakeWorker>(std::move(script));
+      workers_[rank]->SetEnvironment();
+      if (own_gpus) setenv("CUDA_VISIBLE_DEVICES", rank == 0 ? "0" : "1", 1);
+      trainers_[rank] = Spawn("client/c/shared_gpu_trainer");
+    }
+    for (const int rank : {0, 1}) {
+      const SeenRequest seen = workers_[rank]->WaitForRequests(1)[0];
+      places_[rank] = workers_[rank]->Place(seen.tensors[0]);
+      ASSERT_TRUE(workers_[rank]->IsOnDevice(seen.tensors[0]));
+    }
+  }
+  // Has the rank open the other's arena.
+  local::PeerArenaOpened Open(int rank) {
+    const SeenDeviceArena other = workers_[1 - rank]->device_arenas()[0];
     local::PeerArena peer;
     peer.bytes = other.packet.bytes;
     peer.local_rank = static_cast<uint32_t>(1 - rank);
     peer.arena = other.arena;
+    std::copy(std::begin(other.packet.bus_id), std::end(other.packet.bus_id), peer.bus_id);
     std::copy(std::begin(other.packet.ipc_handle), std::end(other.packet.ipc_handle),
               peer.ipc_handle);
-    workers[rank]->SendPeerArena(peer);
-    const local::PeerArenaOpened opened = workers[rank]->WaitForOpened(1)[0];
+    workers_[rank]->SendPeerArena(peer);
+    return workers_[rank]->WaitForOpened(1)[0];
+  }
+  void Complete() {
+    for (const auto& worker : workers_) {
+      worker->Complete(worker->WaitForRequests(1)[0].head.request);
+    }
+  }
+
+  std::unique_ptr<FakeWorker> workers_[2];
+  pid_t trainers_[2] = {};
+  local::MemoryPlace places_[2];
+};
+
+TEST_F(SharedGpuTest, AccessThatIsAllowedButDoesNotWorkIsFound) {
+  for (const char* lost : {"reads", "writes"}) {
+    setenv("REIGEN_FAKE_CUDA_BROKEN_PEER", lost, 1);
+    Begin(true);
+    for (const int rank : {0, 1}) {
+      const local::PeerArenaOpened opened = Open(rank);
+      EXPECT_EQ(opened.code, static_cast<uint32_t>(local::ResultCode::kUnavailable));
+      const std::string gpus[] = {"0000:3b:00.0", "0000:4b:00.0"};
+      EXPECT_EQ(std::string(opened.why_not),
+                "GPU " + gpus[rank] + " " + lost + " memory of GPU " + gpus[1 - rank] +
+                    " wrongly, though CUDA allows it: see to the host's IOMMU (iommu=pt) and to "
+                    "ACS of its PCIe bridges");
+    }
+    Complete();
+    for (const pid_t trainer : trainers_) StatusOf(trainer);  // nothing was summed
+  }
+}
+
+TEST_F(SharedGpuTest, ATrainersCommandWorksOnAnothersMemory) {
+  Begin(false);
+  for (const int rank : {0, 1}) {
+    const local::PeerArenaOpened opened = Open(rank);
     ASSERT_EQ(opened.code, 0u) << opened.why_not;
   }
   local::CommandSlot head;
@@ -68,18 +114,16 @@ TEST(SharedGpuTest, ATrainersCommandWorksOnAnothersMemory) {
   head.inputs = head.outputs = 2;
   // Each does one element.
   for (const int rank : {1, 0}) {
-    workers[rank]->Command(head, {local::ItemSize{.count = 1, .reserved = 0}, places[0],
-                                  places[1], places[0], places[1]});
-    for (local::MemoryPlace& place : places) place.offset += sizeof(float);
+    workers_[rank]->Command(head, {local::ItemSize{.count = 1, .reserved = 0}, places_[0],
+                                  places_[1], places_[0], places_[1]});
+    for (local::MemoryPlace& place : places_) place.offset += sizeof(float);
   }
-  for (const auto& worker : workers) {
+  for (const auto& worker : workers_) {
     const local::DoneSlot done = worker->WaitForDone(1)[0];
     EXPECT_EQ(done.code, local::ResultCode::kOk) << done.text;
   }
-  for (const auto& worker : workers) {
-    worker->Complete(worker->WaitForRequests(1)[0].head.request);
-  }
-  for (const pid_t trainer : trainers) EXPECT_EQ(StatusOf(trainer), 0);
+  Complete();
+  for (const pid_t trainer : trainers_) EXPECT_EQ(StatusOf(trainer), 0);
 }
 
 }  // namespace

@@ -103,8 +103,9 @@ std::string Device::StartKernels() {
   if (options_.image.empty()) return options_.no_image;
   std::unique_ptr<Kernels> kernels;
   Result started = Check(Kernels::Load(api_, options_.image, &kernels));
-  for (Lane* lane : {&fetching_, &sending_}) {
-    if (started.ok()) started = Check("cuMemAlloc", api_.allocate(&lane->scratch, kScratchBytes));
+  for (Lane* lane : {&fetching_, &sending_, &commands_}) {
+    const size_t bytes = lane == &commands_ ? kMaxPeekBytes : kScratchBytes;
+    if (started.ok()) started = Check("cuMemAlloc", api_.allocate(&lane->scratch, bytes));
   }
   if (!started.ok()) return started.text;
   kernels_ = std::move(kernels);

@@ -118,6 +118,11 @@ class Device : public std::enable_shared_from_this<Device> {
   // before its owner frees it.
   Result OpenIpc(const std::array<uint8_t, kCuIpcHandleBytes>& handle, CuAddress* out);
   void CloseIpc(CuAddress address);
+  // By a kernel, as commands do, some bytes: at most kMaxPeekBytes at a multiple of 16.
+  // Waits for it. Requires has_kernels().
+  static constexpr size_t kMaxPeekBytes = 256;
+  Result Peek(CuAddress from, std::span<std::byte> to);
+  Result Poke(CuAddress to, std::span<const std::byte> from);
   // For RDMA devices, which from then on may touch it. Unavailable, with CUDA's words: it
   // cannot be had.
   Result ExportDmabuf(const DeviceRange& range, UniqueFd* out);
@@ -173,6 +178,7 @@ class Device : public std::enable_shared_from_this<Device> {
   Result CopyAll(const Lane& lane, const DevicePackPlan& plan, bool to_tensors);
   Result PackOnHost(const Lane& lane, const DevicePack& pack);
   Result UnpackOnHost(const Lane& lane, const DevicePack& pack);
+  PackBatch PeekBatch(CuAddress memory, size_t bytes, bool to_memory) const;
   Result RunCommand(const Lane& lane, const CommandPlan& plan);
   Result FetchOnHost(const Lane& lane, const Copy& copy);
   Result SendOnHost(const Lane& lane, const Copy& copy);
@@ -185,7 +191,7 @@ class Device : public std::enable_shared_from_this<Device> {
   CuContext context_ = nullptr;  // retained
   Lane fetching_;  // a copy to the device never waits behind one to come
   Lane sending_;
-  Lane commands_;  // without scratch
+  Lane commands_;  // scratch for Peek and Poke alone
   DeviceFacts facts_;
   std::unique_ptr<Kernels> kernels_;  // null: tensors are copied one by one
 

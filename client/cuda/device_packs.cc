@@ -105,6 +105,41 @@ Result Device::StartMirror(CuAddress from, void* to, size_t bytes, bool pinned,
   return started;
 }
 
+// Of one range, between the lane's scratch and the memory.
+PackBatch Device::PeekBatch(CuAddress memory, size_t bytes, bool to_memory) const {
+  PackBatch batch = {};
+  batch.range = commands_.scratch;
+  batch.item_count = 1;
+  batch.to_tensors = to_memory ? 1 : 0;
+  batch.items[0] = {.tensor = memory, .packed = 0, .bytes = static_cast<uint32_t>(bytes)};
+  return batch;
+}
+
+// Copies to and from pageable memory have been done when the call returns.
+Result Device::Peek(CuAddress from, std::span<std::byte> to) {
+  const Current current(*this);
+  REIGEN_SDK_RETURN_IF_ERROR(Result(current.result()));
+  const std::lock_guard lock(commands_.mutex);
+  const PackBatch batch = PeekBatch(from, to.size(), false);
+  REIGEN_SDK_RETURN_IF_ERROR(Check(kernels_->Pack(batch, commands_.stream)));
+  REIGEN_SDK_RETURN_IF_ERROR(Drain(commands_));
+  return Check("cuMemcpyDtoHAsync", api_.copy_to_host(to.data(), commands_.scratch, to.size(),
+                                                      commands_.stream));
+}
+
+Result Device::Poke(CuAddress to, std::span<const std::byte> from) {
+  const Current current(*this);
+  REIGEN_SDK_RETURN_IF_ERROR(Result(current.result()));
+  const std::lock_guard lock(commands_.mutex);
+  REIGEN_SDK_RETURN_IF_ERROR(Drain(commands_));
+  REIGEN_SDK_RETURN_IF_ERROR(
+      Check("cuMemcpyHtoDAsync", api_.copy_to_device(commands_.scratch, from.data(), from.size(),
+                                                     commands_.stream)));
+  const PackBatch batch = PeekBatch(to, from.size(), true);
+  REIGEN_SDK_RETURN_IF_ERROR(Check(kernels_->Pack(batch, commands_.stream)));
+  return Drain(commands_);
+}
+
 Result Device::RunCommand(const Lane& lane, const CommandPlan& plan) {
   for (const ReduceBatch& batch : plan.reductions) {
     REIGEN_SDK_RETURN_IF_ERROR(Check(kernels_->Reduce(plan.dtype, batch, lane.stream)));

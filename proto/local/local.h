@@ -34,7 +34,7 @@
 namespace reigen::local {
 
 inline constexpr uint64_t kMagic = 0x4e45474945520001ull;
-inline constexpr uint32_t kVersion = 4;
+inline constexpr uint32_t kVersion = 5;
 
 // --- limits ---------------------------------------------------------------------
 // Slots of the submission queue: a grouped request of 1000 tensors with new names
@@ -177,6 +177,7 @@ struct PeerArena {
   uint64_t bytes = 0;
   uint32_t local_rank = 0;
   uint32_t arena = 0;
+  char bus_id[16] = {};  // of its GPU; empty: not known
   uint8_t ipc_handle[kIpcHandleBytes] = {};
 };
 // Commands that name it come only after this. Without success they never do.
@@ -399,7 +400,7 @@ static_assert(sizeof(GrowArena) == 24);
 static_assert(sizeof(ArenaGrown) == 32);
 static_assert(sizeof(AddDeviceArena) == 376);
 static_assert(sizeof(DeviceArenaAdded) == 32);
-static_assert(sizeof(PeerArena) == 96 && offsetof(PeerArena, ipc_handle) == 32);
+static_assert(sizeof(PeerArena) == 112 && offsetof(PeerArena, ipc_handle) == 48);
 static_assert(sizeof(PeerArenaOpened) == 288);
 static_assert(sizeof(HostScratch) == 24);
 static_assert(sizeof(HostScratchMapped) == 280);

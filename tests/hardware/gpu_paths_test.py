@@ -44,6 +44,12 @@ class GpuPathsTest(unittest.TestCase):
                                   ": CUDA device 0: cuIpcOpenMemHandle"],
                    ON_ITS_OWN_GPU, REIGEN_FAKE_CUDA_NO_PEER="1")
 
+    def test_gpus_that_reach_each_other_but_not_rightly_leave_it_to_the_cpu(self):
+        for lost in ("reads", "writes"):
+            self.check(["-np", "2"], ["and are reduced by the CPU: rank ", " %s memory of GPU 0000:" % lost,
+                                      "wrongly, though CUDA allows it"],
+                       ON_ITS_OWN_GPU, REIGEN_FAKE_CUDA_BROKEN_PEER=lost)
+
     def test_memory_without_handles_is_not_used(self):
         why = "CUDA device 0: cuIpcGetMemHandle: CUDA_ERROR_NOT_SUPPORTED"
         self.check(["-np", "2"], ["[%d]<stderr>:reigen: CUDA tensors go through host memory: %s" %

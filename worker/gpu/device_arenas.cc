@@ -4,6 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include "proto/local/fixed_text.h"
+
 namespace reigen::worker {
 
 using Reach = ArenaEntry::Reach;
@@ -13,6 +15,7 @@ local::PeerArena DeviceArenas::PacketOf(const ArenaEntry& entry) {
   packet.bytes = entry.bytes;
   packet.local_rank = static_cast<uint32_t>(entry.owner);
   packet.arena = entry.id;
+  local::PutText(entry.bus_id, packet.bus_id);
   std::copy(entry.ipc_handle.begin(), entry.ipc_handle.end(), packet.ipc_handle);
   return packet;
 }
@@ -32,7 +35,8 @@ std::vector<DeviceArenas::Offer> DeviceArenas::Add(int owner, const DeviceArena&
     }
   }
   ArenaEntry entry{.owner = owner, .id = arena.id, .base = arena.base, .bytes = arena.bytes,
-                   .kind = arena.kind, .ipc_handle = arena.ipc_handle, .openings = {}};
+                   .kind = arena.kind, .ipc_handle = arena.ipc_handle, .bus_id = arena.bus_id,
+                   .openings = {}};
   if (entry.kind == local::DeviceArenaKind::kTensors) {
     for (const auto& [base, other] : arenas_) {
       if (other.owner == owner || !entry.openings.emplace(other.owner, ArenaEntry::Opening()).second) {

@@ -29,6 +29,7 @@ struct ArenaEntry {
   uint64_t bytes = 0;
   local::DeviceArenaKind kind = local::DeviceArenaKind::kTensors;
   std::array<uint8_t, local::kIpcHandleBytes> ipc_handle{};
+  std::string bus_id;
   std::map<int, Opening> openings;  // by local rank, of all but the owner
 };
 

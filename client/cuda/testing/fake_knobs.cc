@@ -46,6 +46,11 @@ int PhysicalDevice(int ordinal) {
 
 bool HasPeerAccess() { return std::getenv("REIGEN_FAKE_CUDA_NO_PEER") == nullptr; }
 
+bool LosesPeer(std::string_view what) {
+  const char* const lost = std::getenv("REIGEN_FAKE_CUDA_BROKEN_PEER");
+  return lost != nullptr && what == lost;
+}
+
 int FailureOf(std::string_view symbol) {
   const char* const failures = std::getenv("REIGEN_FAKE_CUDA_FAIL");
   for (const std::string& failure : SplitAtCommas(failures)) {

@@ -3,6 +3,8 @@
 //   REIGEN_FAKE_CUDA_DEVICES=4              how many there are; 2
 //   REIGEN_FAKE_CUDA_FAIL=SYMBOL=CODE,...   these calls fail, each time
 //   REIGEN_FAKE_CUDA_NO_PEER=1              no GPU reaches another one's memory
+//   REIGEN_FAKE_CUDA_BROKEN_PEER=reads      it seems to, but reads zeros there; with
+//                                =writes    it reads, but what it writes is lost
 #ifndef REIGEN_CLIENT_CUDA_TESTING_FAKE_KNOBS_H_
 #define REIGEN_CLIENT_CUDA_TESTING_FAKE_KNOBS_H_
 
@@ -16,6 +18,7 @@ int DeviceCount();  // visible ones
 // Of a visible one its number in the machine.
 int PhysicalDevice(int ordinal);
 bool HasPeerAccess();
+bool LosesPeer(std::string_view what);  // reads, writes
 // The code that the call fails with; 0: it does not.
 int FailureOf(std::string_view symbol);
 

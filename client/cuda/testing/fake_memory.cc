@@ -8,6 +8,8 @@
 #include <cstring>
 #include <iterator>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "client/cuda/testing/fake_knobs.h"
 
@@ -135,8 +137,12 @@ int Memory::Open(const unsigned char* bytes, int device, uint64_t* address) {
   }
   const int fd = OpenMemfd(handle);
   if (fd < 0) return kMapFailed;
-  *address = AddMapped(fd, {.kind = Kind::kOpened, .bytes = handle.bytes, .device = device,
-                            .serial = handle.serial, .owner = handle.process});
+  const bool is_peer = handle.physical != PhysicalDevice(device);
+  // Without the memfd there are zeros.
+  const int memory = is_peer && LosesPeer("reads") ? -1 : fd;
+  *address = AddMapped(memory, {.kind = Kind::kOpened, .bytes = handle.bytes, .device = device,
+                                .serial = handle.serial, .owner = handle.process,
+                                .loses_writes = is_peer && LosesPeer("writes")});
   close(fd);
   return *address != 0 ? 0 : kMapFailed;
 }
@@ -243,9 +249,20 @@ bool Memory::Touch(int device, std::span<const Range> ranges, const std::functio
     }
   };
   protect(PROT_READ | PROT_WRITE);
-  work();
+  Run(ranges, work);
   protect(PROT_NONE);
   return true;
+}
+
+void Memory::Run(std::span<const Range> ranges, const std::function<void()>& work) const {
+  std::vector<std::pair<void*, std::string>> kept;
+  for (const Range& range : ranges) {
+    if (!Find(range)->loses_writes) continue;
+    kept.emplace_back(At(range.address),
+                      std::string(static_cast<const char*>(At(range.address)), range.bytes));
+  }
+  work();
+  for (const auto& [memory, bytes] : kept) std::memcpy(memory, bytes.data(), bytes.size());
 }
 
 }  // namespace reigen::fake_cuda

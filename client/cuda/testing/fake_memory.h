@@ -62,6 +62,7 @@ class Memory {
     uint64_t serial = 0;  // kOwn, kOpened: of the memfd
     int owner = 0;        // kOpened: the process
     int uses = 1;         // kOpened
+    bool loses_writes = false;
   };
   struct Registration {
     size_t bytes = 0;
@@ -70,6 +71,7 @@ class Memory {
   };
 
   const Entry* Find(Range range) const;
+  void Run(std::span<const Range> ranges, const std::function<void()>& work) const;
   uint64_t AddMapped(int fd, Entry entry);
 
   std::map<uint64_t, Entry> entries_;
