@@ -15,9 +15,14 @@ namespace {
 
 using namespace reigen::sdk;  // NOLINT: this file is the border to C
 
+void ShutdownAtExit() { reigen_shutdown(); }
+
+// What is registered last runs first: before CUDA's own end, too.
+void LeaveAtExit() { static_cast<void>(std::atexit(ShutdownAtExit)); }
+
 // Never destroyed: threads and atexit handlers may still call at the very end.
 Context& TheContext() {
-  static auto* const context = new Context;
+  static auto* const context = new Context(LeaveAtExit);
   return *context;
 }
 
@@ -65,15 +70,13 @@ reigen::Time DeadlineOf(double timeout_seconds) {
                              std::chrono::duration<double>(timeout_seconds));
 }
 
-void ShutdownAtExit() { reigen_shutdown(); }
-
 }  // namespace
 
 extern "C" {
 
 reigen_status reigen_init(void) {
   return Guarded([](Context& context) {
-    [[maybe_unused]] static const bool registered = std::atexit(ShutdownAtExit) == 0;
+    [[maybe_unused]] static const bool registered = (LeaveAtExit(), true);
     return context.Init();
   });
 }

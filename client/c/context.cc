@@ -30,7 +30,8 @@ cuda::DeviceOptions GpuOptions() {
 
 }  // namespace
 
-Context::Context() : devices_(GpuOptions()) {}
+Context::Context(std::function<void()> driver_started)
+    : devices_(GpuOptions(), std::move(driver_started)) {}
 
 Result Context::JoiningSession(std::shared_ptr<Session>* out) {
   const std::lock_guard lock(mutex_);

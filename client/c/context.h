@@ -28,7 +28,8 @@ namespace reigen::sdk {
 
 class Context {
  public:
-  Context();
+  // `driver_started` is called once CUDA's driver was started, if it is.
+  explicit Context(std::function<void()> driver_started);
   Result Init();
   Result Shutdown();
   // Null: not initialised.

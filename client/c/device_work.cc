@@ -10,6 +10,8 @@
 namespace reigen::sdk {
 namespace {
 
+constexpr uintptr_t kLastDefaultStream = 2;
+
 Result Named(const Request& request, Result result) {
   if (!result.ok()) result.text = request.name() + ": " + result.text;
   return result;
@@ -39,6 +41,10 @@ Result DeviceWork::Start(cuda::Devices& devices, const Request& request,
   Result started = Ok();
   if (ordinal < 0) started = devices.OrdinalOf(AnyAddress(request), &ordinal);
   if (started.ok()) started = devices.Get(ordinal, &work->device_);
+  // A stream's handle says whose it is; the default ones are each context's own.
+  if (started.ok() && request.stream <= kLastDefaultStream) {
+    started = work->device_->CheckContext(AnyAddress(request));
+  }
   if (started.ok()) {
     started = work->device_->Mark(StreamOf(request), &work->begin_);
   }

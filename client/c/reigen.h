@@ -28,6 +28,7 @@
  *     saw the end: reigen_wait_delivered and reigen_release do not use it. 2 (the
  *     per-thread default stream) is in each call that of the calling thread. Strides:
  *     any to be read; an output has its elements without gaps (dimensions in any order).
+ *     Memory and streams are those of the device's primary context.
  *
  * Outside a launcher (no REIGEN_SOCKET in the environment) init makes a job of
  * size 1 without daemons.

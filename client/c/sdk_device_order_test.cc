@@ -187,6 +187,23 @@ TEST_F(SdkDeviceOrderTest, AJobOfOneRankWaitsUntilDeliveredToo) {
   EXPECT_EQ(reigen_release(handle), REIGEN_OK);
 }
 
+TEST_F(SdkDeviceOrderTest, TheDefaultStreamOfAnotherContextIsNotTakenForThePrimaryOnes) {
+  Begin();
+  reigen_tensor tensor = Tensor(driver_.AllocateInOwnContext(8), &two_, "x");
+  reigen_handle handle = 0;
+  for (const uintptr_t stream : {0, 1, 2}) {
+    tensor.stream = stream;
+    EXPECT_EQ(Start({tensor}, &handle), REIGEN_INVALID_ARGUMENT);
+    EXPECT_STREQ(reigen_last_error(),
+                 "allreduce.x: CUDA device 0: its memory is of another context than the device's "
+                 "primary one, whose streams alone are known here");
+  }
+  tensor = Tensor(driver_.Allocate(8), &two_, "x");
+  tensor.stream = 0;
+  ASSERT_EQ(Start({tensor}, &handle), REIGEN_OK) << reigen_last_error();
+  EXPECT_EQ(Finish(handle), REIGEN_OK) << last_;
+}
+
 TEST_F(SdkDeviceOrderTest, AResultIsBroughtBackBeforeAnybodyWaits) {
   BeginSilent();
   reigen_handle handle = 0;

@@ -38,7 +38,10 @@ class SharedGpuTest : public testing::Test {
     if (cuda::KernelImageText() == nullptr) GTEST_SKIP() << "built without nvcc";
   }
   ~SharedGpuTest() override {
-    for (const char* name : {"CUDA_VISIBLE_DEVICES", "REIGEN_FAKE_CUDA_BROKEN_PEER"}) unsetenv(name);
+    for (const char* name : {"CUDA_VISIBLE_DEVICES", "REIGEN_FAKE_CUDA_BROKEN_PEER",
+                             "REIGEN_FAKE_CUDA_STRICT_END"}) {
+      unsetenv(name);
+    }
   }
 
   // Two sessions of one worker, until each has its tensor on its GPU.
@@ -99,6 +102,18 @@ TEST_F(SharedGpuTest, AccessThatIsAllowedButDoesNotWorkIsFound) {
     Complete();
     for (const pid_t trainer : trainers_) StatusOf(trainer);  // nothing was summed
   }
+}
+
+TEST_F(SharedGpuTest, ATrainerThatJustExitsHasLeftBeforeItsDriverEnds) {
+  setenv("REIGEN_FAKE_CUDA_STRICT_END", "1", 1);
+  FakeScript script;
+  script.size = 1;
+  script.takes_device_arenas = true;
+  workers_[0] = std::make_unique<FakeWorker>(std::move(script));
+  workers_[0]->SetEnvironment();
+  const pid_t trainer = Spawn("client/c/shared_gpu_trainer");
+  workers_[0]->Complete(workers_[0]->WaitForRequests(1)[0].head.request);
+  EXPECT_EQ(StatusOf(trainer), 0);
 }
 
 TEST_F(SharedGpuTest, ATrainersCommandWorksOnAnothersMemory) {

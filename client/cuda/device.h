@@ -93,6 +93,9 @@ class Device : public std::enable_shared_from_this<Device> {
   int ordinal() const { return ordinal_; }
   const DeviceOptions& options() const { return options_; }
   const DeviceFacts& facts() const { return facts_; }
+  // InvalidArgument: this memory is of another context than the device's primary one. Of
+  // some memory, such as a pool's, that is not known.
+  Result CheckContext(CuAddress memory);
   // What the stream has been given so far. FailedPrecondition: it captures a graph.
   Result Mark(CuStream stream, std::unique_ptr<Event>* out);
   // device -> host, of tensors that are ready. The host memory has the elements at `end`.

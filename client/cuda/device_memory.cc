@@ -50,6 +50,14 @@ Result Device::AllocateAligned(size_t bytes, CuAddress* address) {
                                       ": cuMemAlloc: no memory at a page's begin");
 }
 
+Result Device::CheckContext(CuAddress memory) {
+  CuContext owner = nullptr;
+  const CuResult code = api_.pointer_attribute(&owner, kCuPointerContext, memory);
+  if (code != kCuSuccess || owner == nullptr || owner == context_) return Ok();
+  return Invalid("CUDA device " + std::to_string(ordinal_) + ": its memory is of another context "
+                 "than the device's primary one, whose streams alone are known here");
+}
+
 Result Device::Allocate(size_t bytes, std::unique_ptr<DeviceRange>* out) {
   const Current current(*this);
   REIGEN_SDK_RETURN_IF_ERROR(Result(current.result()));

@@ -18,6 +18,7 @@ void Devices::Configure(Duration wait_limit, const std::string& no_kernels) {
 Result Devices::LoadLocked() {
   REIGEN_SDK_RETURN_IF_ERROR(LoadDriver(kDriverLibrary, &api_));
   CuResult code = api_.init(0);
+  started_();
   if (code == kCuSuccess) code = api_.device_count(&count_);
   if (code == kCuSuccess) return Ok();
   Result failed = FromCuda(api_, 0, "cuInit", code);

@@ -7,6 +7,7 @@
 #define REIGEN_CLIENT_CUDA_DEVICES_H_
 
 #include <map>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -22,7 +23,9 @@ namespace reigen::sdk::cuda {
 class Devices {
  public:
   // Of each device; the driver is not in them yet.
-  explicit Devices(DeviceOptions options) : options_(std::move(options)) {}
+  // `started` is called once, when the driver is.
+  explicit Devices(DeviceOptions options, std::function<void()> started = [] {})
+      : started_(std::move(started)), options_(std::move(options)) {}
   // For devices that are opened from now on. `no_kernels`: why there shall be none, or
   // empty.
   void Configure(Duration wait_limit, const std::string& no_kernels);
@@ -35,6 +38,7 @@ class Devices {
   Result LoadOnceLocked();
   Result LoadLocked();
 
+  const std::function<void()> started_;
   std::mutex mutex_;  // of what follows
   DeviceOptions options_;
   bool loaded_ = false;

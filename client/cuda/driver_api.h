@@ -32,6 +32,7 @@ inline constexpr unsigned kCuEventDisableTiming = 2;
 inline constexpr unsigned kCuHostRegisterPortable = 1;
 inline constexpr unsigned kCuHostRegisterDeviceMap = 2;
 inline constexpr unsigned kCuIpcLazyEnablePeerAccess = 1;
+inline constexpr int kCuPointerContext = 1;
 inline constexpr int kCuPointerSyncMemops = 6;
 inline constexpr int kCuPointerDeviceOrdinal = 9;
 inline constexpr int kCuRangeHandleDmabuf = 1;

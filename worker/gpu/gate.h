@@ -64,7 +64,8 @@ class GateGpus {
 class Gate {
  public:
   struct Options {
-    Duration wait_limit = seconds(10);
+    // A GPU opens memory once it is idle: behind the trainer's own kernels.
+    Duration wait_limit = seconds(60);
     bool require = false;  // buckets of CUDA tensors between hosts run on GPUs, or fail
   };
 

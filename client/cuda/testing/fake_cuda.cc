@@ -1,4 +1,5 @@
 // libcuda's interface, as far as the SDK and its tests use it, over FakeMachine.
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -41,7 +42,13 @@ const char* NameOf(int code) {
 }  // namespace
 
 FAKE_CUDA cuInit(unsigned) {
-  return Run("cuInit", false, [](Machine&) { return 0; });
+  return Run("cuInit", false, [](Machine&) {
+    [[maybe_unused]] static const int registered = std::atexit([] {
+      const std::lock_guard lock(Machine::Get().mutex());
+      Machine::Get().End();
+    });
+    return 0;
+  });
 }
 
 FAKE_CUDA cuDriverGetVersion(int* version) {

@@ -49,6 +49,12 @@ CuAddress FakeDriver::Allocate(size_t bytes) {
   return address;
 }
 
+CuAddress FakeDriver::AllocateInOwnContext(size_t bytes) {
+  const CuAddress address = Allocate(bytes);
+  Find<int (*)(CuAddress)>(library_, "reigen_fake_cuda_elsewhere")(address);
+  return address;
+}
+
 void FakeDriver::WriteBytes(CuAddress to, std::span<const std::byte> bytes, CuStream stream) {
   Find<int (*)(CuAddress, const void*, size_t, CuStream)>(library_, "reigen_fake_cuda_write")(
       to, bytes.data(), bytes.size(), stream);

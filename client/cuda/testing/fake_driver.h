@@ -23,6 +23,7 @@ class FakeDriver {
   // What it was given is still done. A call that uses it from then on ends the process.
   void Destroy(CuStream stream);
   CuAddress Allocate(size_t bytes);
+  CuAddress AllocateInOwnContext(size_t bytes);  // not the primary one
   // What a kernel on `stream` would do; nothing waits for it.
   void Write(CuAddress to, const std::vector<float>& values, CuStream stream);
   void WriteBytes(CuAddress to, std::span<const std::byte> bytes, CuStream stream);

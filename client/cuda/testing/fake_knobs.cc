@@ -46,6 +46,8 @@ int PhysicalDevice(int ordinal) {
 
 bool HasPeerAccess() { return std::getenv("REIGEN_FAKE_CUDA_NO_PEER") == nullptr; }
 
+bool HasStrictEnd() { return std::getenv("REIGEN_FAKE_CUDA_STRICT_END") != nullptr; }
+
 bool LosesPeer(std::string_view what) {
   const char* const lost = std::getenv("REIGEN_FAKE_CUDA_BROKEN_PEER");
   return lost != nullptr && what == lost;

@@ -1,5 +1,7 @@
 #include "client/cuda/testing/fake_machine.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -12,6 +14,7 @@ constexpr int kRelaxed = 2;  // CU_STREAM_CAPTURE_MODE_RELAXED
 constexpr int kCaptureUnsupported = 900;
 constexpr int kInvalidContext = 201;
 constexpr int kNotReady = 600;
+constexpr int kUsedAfterEnd = 86;
 constexpr int kFirstSticky = 700;
 constexpr int kIllegalAddress = 700;
 constexpr int kMisalignedAddress = 716;
@@ -29,6 +32,7 @@ Machine& Machine::Get() {
 }
 
 int Machine::Enter(const char* symbol, bool needs_context) {
+  if (ended_ && HasStrictEnd()) _exit(kUsedAfterEnd);
   ++calls_[symbol];
   if (sticky_ != 0) return sticky_;
   if (fail_code_ != 0 && fail_symbol_ == symbol && fail_skip_-- == 0) {

@@ -59,6 +59,8 @@ class Machine {
   // From the call after `skip` more on. From 700 on errors are sticky.
   void FailOnce(const char* symbol, int code, int skip);
   void Hang() { hangs_ = true; }
+  // The process exits.
+  void End() { ended_ = true; }
   // Somebody captures a graph, in the global mode: of other threads only calls in the
   // relaxed mode are let through.
   void Capture(bool captures) { captures_ = captures; }
@@ -94,6 +96,7 @@ class Machine {
   int fail_skip_ = 0;
   int sticky_ = 0;
   bool hangs_ = false;
+  bool ended_ = false;
   bool captures_ = false;
   std::map<std::string, int> calls_;
   std::set<void*> asked_;

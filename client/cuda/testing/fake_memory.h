@@ -47,6 +47,8 @@ class Memory {
   // Memory of a GPU, also of another process's.
   bool OnDevice(Range range) const;
   int DeviceOf(uint64_t address) const;  // requires OnDevice
+  bool elsewhere(uint64_t address) const { return Find({.address = address, .bytes = 1})->elsewhere; }
+  void PutElsewhere(uint64_t address) { entries_.at(address).elsewhere = true; }
   // Whether kernels of the device (or copies: kAnyDevice) get there.
   bool Reaches(int device, Range range) const;
   // Runs `work`, which touches these ranges. False: something that Reaches() denies.
@@ -63,6 +65,7 @@ class Memory {
     int owner = 0;        // kOpened: the process
     int uses = 1;         // kOpened
     bool loses_writes = false;
+    bool elsewhere = false;  // of a context that is not the primary one
   };
   struct Registration {
     size_t bytes = 0;

@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <mutex>
 
 #include "client/cuda/testing/fake_call.h"
 #include "client/cuda/testing/fake_machine.h"
@@ -19,6 +20,7 @@ namespace {
 constexpr unsigned kDeviceMap = 2;
 constexpr unsigned kLazyEnablePeerAccess = 1;
 constexpr int kDmabuf = 1;
+constexpr int kContext = 1;
 constexpr int kDeviceOrdinal = 9;
 constexpr int kWouldHang = 600;  // no driver says so: it would wait
 
@@ -138,12 +140,25 @@ FAKE_CUDA cuMemcpyAsync(uint64_t to, uint64_t from, size_t bytes, void* stream) 
 
 FAKE_CUDA cuPointerGetAttribute(void* value, int attribute, uint64_t address) {
   return Run("cuPointerGetAttribute", false, [=](Machine& machine) {
-    if (attribute != kDeviceOrdinal || !machine.memory().OnDevice({address, 1})) {
-      return kInvalidValue;
+    if (!machine.memory().OnDevice({address, 1})) return kInvalidValue;
+    const int device = machine.memory().DeviceOf(address);
+    if (attribute == kContext) {
+      char* const primary = reinterpret_cast<char*>(&machine) + device;
+      *static_cast<void**>(value) =
+          primary + (machine.memory().elsewhere(address) ? reigen::fake_cuda::kMaxDevices : 0);
+      return 0;
     }
-    *static_cast<int*>(value) = machine.memory().DeviceOf(address);
+    if (attribute != kDeviceOrdinal) return kInvalidValue;
+    *static_cast<int*>(value) = device;
     return 0;
   });
+}
+
+// For tests alone: memory that was allocated in a context of the program's own.
+FAKE_CUDA reigen_fake_cuda_elsewhere(uint64_t address) {
+  const std::lock_guard lock(Machine::Get().mutex());
+  Machine::Get().memory().PutElsewhere(address);
+  return 0;
 }
 
 FAKE_CUDA cuPointerSetAttribute(const void*, int, uint64_t address) {
