@@ -31,8 +31,8 @@ struct RdmaOptions {
   uint8_t traffic_class = 0;
   bool relaxed_ordering = true;  // of writes into data memory
   Duration connect_deadline = seconds(30);
-  // A path that loses everything for so long is lost; also the side channel's limit
-  // is twice this.
+  // A path that loses everything for so long is lost, by the device's count. The limit of
+  // the side channel, and of sends of which the device says nothing, is twice this.
   Duration retry_budget = seconds(4);
   // After the last completion, for so long with work in flight, queues are polled
   // without sleeping.
