@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/base/check.h"
-
 namespace reigen::fake_cuda {
 namespace {
 
@@ -22,7 +20,7 @@ constexpr int kFirstNotSticky = 712;
 
 }  // namespace
 
-thread_local std::vector<int> contexts;
+thread_local Contexts contexts;
 thread_local int capture_mode = 0;
 
 // Never destroyed: the process's last calls come late.

@@ -20,6 +20,7 @@
 
 #include "client/cuda/testing/fake_knobs.h"
 #include "client/cuda/testing/fake_memory.h"
+#include "runtime/base/check.h"
 
 namespace reigen::fake_cuda {
 
@@ -45,8 +46,25 @@ struct Event {
   size_t position = 0;
 };
 
-// The devices whose contexts this thread has pushed.
-extern thread_local std::vector<int> contexts;
+// The devices whose contexts a thread has pushed. Never destroyed: handlers of exit come later
+// than a thread's destructors.
+class Contexts {
+ public:
+  bool empty() const { return count_ == 0; }
+  int back() const { return devices_[count_ - 1]; }
+  void push_back(int device) {
+    REIGEN_CHECK(count_ < kMost, "contexts are pushed and not popped");
+    devices_[count_++] = device;
+  }
+  void pop_back() { --count_; }
+
+ private:
+  static constexpr size_t kMost = 64;
+  int devices_[kMost] = {};
+  size_t count_ = 0;
+};
+
+extern thread_local Contexts contexts;
 extern thread_local int capture_mode;
 
 class Machine {
