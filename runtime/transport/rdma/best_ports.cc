@@ -1,11 +1,11 @@
 #include "runtime/transport/rdma/best_ports.h"
 
 #include <algorithm>
-#include <functional>
 #include <iterator>
 #include <string>
 #include <vector>
 
+#include "runtime/base/rdma_kind.h"
 #include "runtime/transport/rdma/gid.h"
 #include "runtime/transport/rdma/verbs_types.h"
 
@@ -54,7 +54,10 @@ void KeepBest(const Wish& wish, Choice& choice) {
     choice.reason = "the fastest; none has an address of the job's network";
     return;
   }
-  const std::vector<RailChoice> infiniband = Fastest(Kept(choice.rails, std::not_fn(is_ethernet)));
+  // Limited members of a partition may be all that other hosts have, too: they would not talk.
+  const std::vector<RailChoice> infiniband = Fastest(Kept(choice.rails, [&](const RailChoice& rail) {
+    return !is_ethernet(rail) && (PkeyOf(rail) & kFullMember) != 0;
+  }));
   if (SpeedOf(infiniband) > SpeedOf(of_network)) {
     choice.rails = infiniband;
     choice.reason = "InfiniBand, faster than " + PortNames(of_network) + " " + kOfNetwork;

@@ -175,11 +175,12 @@ void SetLeftOut(const std::vector<Candidate>& candidates, const Wish& wish,
                 const std::vector<RailChoice>& usable, Choice& choice) {
   const std::vector<RailChoice>& rails = choice.rails;
   for (const Candidate& candidate : candidates) {
-    // What a device has that cannot be opened is not known. Of one that links cannot use it does
-    // not matter.
+    // What a device has that cannot be opened is not known, and it may not be this container's:
+    // it counts where it was asked for, unless links could not use it anyhow.
     const bool closed = !candidate.status.ok() && candidate.info.ports.empty() &&
                         candidate.status.code() != StatusCode::kFailedPrecondition;
-    if (closed && IsWished(wish, candidate.name, 1)) choice.left_out.push_back({candidate.name, 1});
+    const bool named = !wish.devices.empty() && IsWished(wish, candidate.name, 1);
+    if (closed && named) choice.left_out.push_back({candidate.name, 1});
     for (const PortInfo& port : candidate.info.ports) {
       const bool alike = std::any_of(rails.begin(), rails.end(), [&](const RailChoice& rail) {
         return rail.port.layer == port.layer;

@@ -357,6 +357,10 @@ TEST(ChoiceTest, OfDevicesAskedForTheBrokenAreLeftWithAWarning) {
   EXPECT_NE(choice->warnings[2].find("a protocol of its own"), std::string::npos);
   EXPECT_EQ(choice->left_out, (std::vector<PortName>{{"b", 1}, {"closed", 1}}))
       << "their likes are not used at the other end";
+  // In a container that was given some of the machine's devices.
+  const auto unasked = ChooseRails(machine, {});
+  ASSERT_TRUE(unasked.ok()) << unasked.status();
+  EXPECT_EQ(unasked->left_out, std::vector<PortName>({{"b", 1}}));
 }
 
 // To connect, peers' interfaces are looked for on its network: that they are there is not known.
@@ -410,6 +414,11 @@ TEST(ChoiceTest, FasterInfiniBandIsTakenBeforeTheJobsNetworkOtherRoceIsNamedOnly
     made.layer = LinkLayer::kInfiniBand;
     return made;
   };
+  const auto limited = [&](double gbits_per_s) {
+    PortInfo made = infiniband(gbits_per_s);
+    made.pkeys = {0x7fff};
+    return made;
+  };
   const PortInfo of_job = port(100, "10.0.0.1");
   const struct {
     const char* what;
@@ -420,6 +429,7 @@ TEST(ChoiceTest, FasterInfiniBandIsTakenBeforeTheJobsNetworkOtherRoceIsNamedOnly
   } rows[] = {
       {"faster InfiniBand", {infiniband(400), infiniband(400)}, {"d1", "d2"},
        "InfiniBand, faster than d0:1 on the job's network", nullptr},
+      {"InfiniBand of limited members", {limited(400)}, {"d0"}, "on the job's network", nullptr},
       {"only the fastest of it", {infiniband(400), infiniband(25)}, {"d1"}, "InfiniBand", nullptr},
       {"faster together", {infiniband(56), infiniband(56)}, {"d1", "d2"}, "InfiniBand", nullptr},
       {"slower InfiniBand", {infiniband(56)}, {"d0"}, "on the job's network", nullptr},
