@@ -25,16 +25,18 @@ class Table:
     def seconds_left(self):
         return max(self.deadline - time.monotonic(), 0)
 
-    def run(self, what, command, env=None, limit_seconds=150, forbidden="", rows=True):
+    def run(self, what, command, env=None, limit_seconds=150, forbidden="", rows=True,
+            too_late="FAIL"):
         """Runs a program and shows and takes what it says (`rows`), also of one that does not end.
 
         A failure without a row is a row; so is a line that matches `forbidden`, of one that ended
-        well a failure. Returns the output of one that ended well.
+        well a failure. What had not the time that it needs is a row of `too_late`. Returns the
+        output of one that ended well.
         """
         print("+ " + " ".join(command), flush=True)
         limit_seconds = min(limit_seconds, self.seconds_left())
         if limit_seconds < 1:
-            self.add("FAIL", what, "no time is left for it")
+            self.add(too_late, what, "no time is left for it")
             return ""
         with tempfile.NamedTemporaryFile() as out, open(out.name, errors="replace") as said:
             try:
@@ -48,7 +50,7 @@ class Table:
         if rows:
             self._take_rows(what, output, forbidden, "FAIL" if status == 0 else "note")
         if status is None:
-            self.add("FAIL", what, "not done in %d s" % limit_seconds)
+            self.add(too_late, what, "not done in %d s" % limit_seconds)
         elif status != 0 and not self._failed:
             lines = output.strip().splitlines()
             self.add("FAIL", what, "exit %d: %s" % (status, lines[-1] if lines else ""))

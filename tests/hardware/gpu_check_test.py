@@ -129,10 +129,12 @@ class GpuCheckTest(unittest.TestCase):
                 with tempfile.TemporaryDirectory() as folder:
                     write_program(folder + "/compute-sanitizer",
                                   "echo 'ROW pass|reduce|'; echo ERROR SUMMARY: 0 errors" + ends)
-                    table = script.Table("gpu_check", 60)
+                    table, late = script.Table("gpu_check", 60), script.Table("gpu_check", 0)
                     with contextlib.redirect_stdout(io.StringIO()):
                         script.check_memory_accesses(table, folder)
+                        script.check_memory_accesses(late, folder)
                 self.assertEqual([row], table.rows)
+                self.assertEqual([("skip", "compute-sanitizer", "no time is left for it")], late.rows)
             script.shutil.which = lambda name: None
             table = script.Table("gpu_check", 60)
             script.check_memory_accesses(table, "/prefix")
@@ -162,6 +164,12 @@ class GpuCheckTest(unittest.TestCase):
                     self.assertEqual(reasons, script.why_no_torch(60))
                 finally:
                     sys.executable = executable
+
+    def test_what_no_time_is_left_for_has_failed(self):
+        script = load_script("gpu_check")
+        table = script.Table("gpu_check", 0)
+        script.check_torch(table, {})
+        self.assertEqual([("FAIL", "torch on the GPU", "no time is left for it")], table.rows)
 
     def test_kernels_that_hang_do_not_keep_the_jobs_from_running(self):
         script = load_script("gpu_check")
@@ -234,7 +242,7 @@ class GpuCheckTest(unittest.TestCase):
 
     if os.environ.get("REIGEN_TEST_LONG"):
         def test_the_kernels_with_nvcc_and_gxx_alone(self):
-            if not shutil.which("nvcc", path="/usr/local/cuda/bin:" + os.environ.get("PATH", "")):
+            if not load_script("gpu_check").find_nvcc():
                 self.skipTest("no nvcc")
             code, rows, output = gpu_check([], FAKE)
             self.assertEqual(code, 0, output)

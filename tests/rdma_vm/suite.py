@@ -152,7 +152,7 @@ def main():
         status = run_vm("rdma_vm", LONG_SECONDS if options.long else SECONDS,
                         ["--nics", "3", "--mem", "3072"], cases, environment)
         took, (busy_now, own_now) = time.monotonic() - begin, busy_seconds()
-        others = ((busy_now - busy) - (own_now - own)) / (took * os.cpu_count())
+        others = ((busy_now - busy) - (own_now - own)) / (took * len(os.sched_getaffinity(0)))
         print("rdma_vm: the whole took %.0f s, others used %.0f %% of the machine" % (
             took, 100 * others), flush=True)
         slow = "" if options.long else too_slow(took, others)

@@ -55,6 +55,8 @@ class RunTest(unittest.TestCase):
         self.assertEqual("/cache", environment.get("REIGEN_VM_CACHE"))
         self.assertNotIn("REIGEN_TRANSPORT", environment)
         self.assertNotIn("HOROVOD_RANK", environment)
+        self.run_module.NVCC = "/opt/cuda/bin/nvcc"
+        self.assertEqual("/opt/cuda", self.run_module.job_environment().get("CUDA_HOME"))
 
     def test_the_vm_is_left_out_when_told_and_that_is_said(self):
         def rdma_vm(_):

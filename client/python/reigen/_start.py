@@ -65,8 +65,9 @@ def _following(pairs, finish):
         return finish
 
     def follow_and_finish():
+        followed = set()
         for each in follow:
-            each()
+            each(followed)
         return finish()
 
     return follow_and_finish

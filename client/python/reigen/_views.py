@@ -20,8 +20,9 @@ class View:
 
     device_kind HOST, or CUDA: then device is its number (ANY_DEVICE: the memory tells)
     and stream the CUstream that its contents are ready on. If that is an assumption,
-    who waits for a result waits until it is in memory. follow() is called once an
-    operation that wrote it has succeeded, by who waited for it.
+    who waits for a result waits until it is in memory. follow(followed) is called once an
+    operation that wrote it has succeeded, by who waited for it; `followed` is a set that
+    all views of the operation share.
     """
 
     __slots__ = (

@@ -36,13 +36,16 @@ def _view(tensor):
     return view.on_cuda(tensor.device.index, stream.cuda_stream)
 
 
-def _follow(tensor, stream):
+def _follow(tensor, stream, followed):
     """Once the result is there for the stream that was current at the start: so for the one
     that is current now. The allocator is told, which would give the memory to the former."""
     current = torch.cuda.current_stream(tensor.device)
-    if current.cuda_stream != stream.cuda_stream:
+    if current.cuda_stream == stream.cuda_stream:
+        return
+    if (tensor.device, stream.cuda_stream) not in followed:
+        followed.add((tensor.device, stream.cuda_stream))
         current.wait_stream(stream)
-        tensor.record_stream(current)
+    tensor.record_stream(current)
 
 
 def input_view(tensor):

@@ -150,7 +150,7 @@ def check_path(path, local_size, host):
     sent = fake_gpu.cuda.reigen_fake_cuda_calls(b"cuMemcpyHtoDAsync_v2")
     opened = fake_gpu.cuda.reigen_fake_cuda_calls(b"cuIpcOpenMemHandle_v2")
     if path == "device" or (path == "mirrored" and host > 0):
-        assert sent == 0, sent
+        assert sent <= local_size, sent  # each rank's memory is tried before it is used
         assert (opened > 0) == (local_size > 1), opened
     else:
         assert sent > 0, sent
