@@ -58,10 +58,17 @@ Result LocalJob::RunOnDevice(const Request& request, std::unique_ptr<DeviceWork>
   REIGEN_SDK_RETURN_IF_ERROR(DeviceWork::Start(*devices_, request, nullptr, out));
   DeviceWork* const work = out->get();
   if (work->CanScale(request)) return work->Scale(request);
-  std::vector<std::vector<std::byte>> memory;
+  const auto memory = std::make_shared<std::vector<std::vector<std::byte>>>();
+  Result run = RunThroughHost(request, work, memory.get());
+  if (!run.ok()) work->device()->KeepIfTouched(memory);
+  return run;
+}
+
+Result LocalJob::RunThroughHost(const Request& request, DeviceWork* work,
+                                std::vector<std::vector<std::byte>>* memory) {
   std::vector<Payload> payloads(request.tensors.size());
   for (size_t i = 0; i < payloads.size(); ++i) {
-    payloads[i].packed = memory.emplace_back(request.tensors[i].bytes).data();
+    payloads[i].packed = memory->emplace_back(request.tensors[i].bytes).data();
   }
   for (bool ready = false; !ready;) {
     REIGEN_SDK_RETURN_IF_ERROR(work->AskReady(request, &ready));

@@ -23,6 +23,8 @@ class LocalJob : public Job {
 
  private:
   Result RunOnDevice(const Request& request, std::unique_ptr<DeviceWork>* out);
+  static Result RunThroughHost(const Request& request, DeviceWork* work,
+                               std::vector<std::vector<std::byte>>* memory);
 
   cuda::Devices* const devices_;
 };

@@ -15,7 +15,7 @@ class Device::Current {
   explicit Current(Device& device) : api_(device.api_) {
     result_ = device.lost();
     if (!result_.ok()) return;
-    result_ = device.Check("cuCtxPushCurrent", api_.push_context(device.context_));
+    result_ = device.CheckWork("cuCtxPushCurrent", api_.push_context(device.context_));
     pushed_ = result_.ok();
     if (pushed_) api_.exchange_capture_mode(&capture_mode_);
   }

@@ -58,7 +58,7 @@ Result Device::Event::AskInContext(Time begin, bool* done) const {
   const CuResult code = device_->api_.event_query(event_);
   if (code == kCuNotReady) return limited_ ? device_->CheckLimit(begin) : device_->lost();
   *done = true;
-  return device_->Check("cuEventQuery", code);
+  return device_->CheckWork("cuEventQuery", code);
 }
 
 Result Device::Open(const DeviceOptions& options, int ordinal, std::shared_ptr<Device>* out) {
@@ -136,11 +136,20 @@ Result Device::lost() const {
 
 Result Device::Check(const char* call, CuResult code) {
   Result result = FromCuda(api_, ordinal_, call, code);
-  if (!result.ok() && IsSticky(code)) {
-    const std::lock_guard lock(mutex_);
-    if (lost_.ok()) lost_ = result;
-  }
-  return result;
+  return IsSticky(code) ? Lose(std::move(result)) : result;
+}
+
+Result Device::CheckWork(const char* call, CuResult code) {
+  Result result = Check(call, code);
+  if (code != kCuUnknown) return result;
+  result.code = REIGEN_UNAVAILABLE;
+  return Lose(std::move(result));
+}
+
+Result Device::Lose(Result why) {
+  const std::lock_guard lock(mutex_);
+  if (lost_.ok()) lost_ = why;
+  return why;
 }
 
 Result Device::Record(CuStream stream, bool limited, std::unique_ptr<Event>* out) {
@@ -148,7 +157,7 @@ Result Device::Record(CuStream stream, bool limited, std::unique_ptr<Event>* out
   REIGEN_SDK_RETURN_IF_ERROR(
       Check("cuEventCreate", api_.event_create(&event, kCuEventDisableTiming)));
   *out = std::make_unique<Event>(shared_from_this(), event, limited);
-  return Check("cuEventRecord", api_.event_record(event, stream));
+  return CheckWork("cuEventRecord", api_.event_record(event, stream));
 }
 
 Result Device::Mark(CuStream stream, std::unique_ptr<Event>* out) {
@@ -175,7 +184,7 @@ Result Device::Await(const char* call, const std::function<CuResult()>& query) {
   const Time begin = Now();
   while (true) {
     const CuResult code = query();
-    if (code != kCuNotReady) return Check(call, code);
+    if (code != kCuNotReady) return CheckWork(call, code);
     REIGEN_SDK_RETURN_IF_ERROR(CheckLimit(begin));
     Pause(begin);
   }
@@ -184,13 +193,10 @@ Result Device::Await(const char* call, const std::function<CuResult()>& query) {
 Result Device::CheckLimit(Time begin) {
   REIGEN_SDK_RETURN_IF_ERROR(lost());
   if (Now() - begin < options_.wait_limit) return Ok();
-  const std::lock_guard lock(mutex_);
-  touches_ = true;
   const auto limit = static_cast<long>(ToSeconds(options_.wait_limit));
-  lost_ = Fail(REIGEN_UNAVAILABLE,
-               "CUDA device " + std::to_string(ordinal_) + ": a copy or kernel of libreigen's has "
-               "not ended after " + std::to_string(limit) + " s, though its input is ready");
-  return lost_;
+  return Lose(Fail(REIGEN_UNAVAILABLE,
+                   "CUDA device " + std::to_string(ordinal_) + ": a copy or kernel of libreigen's "
+                   "has not ended after " + std::to_string(limit) + " s, though its input is ready"));
 }
 
 // Until the device has left the host memory of the lane's copies alone.
@@ -222,7 +228,7 @@ void Device::Unpin(void* memory) {
 
 void Device::KeepIfTouched(std::shared_ptr<void> memory) {
   const std::lock_guard lock(mutex_);
-  if (touches_) kept_.push_back(std::move(memory));
+  if (!lost_.ok()) kept_.push_back(std::move(memory));
 }
 
 }  // namespace reigen::sdk::cuda

@@ -9,10 +9,11 @@
 // Memory:  the caller's, until the event that a call gives was waited for. On the
 //          device a scratch range for each direction, and what Allocate gave.
 // Errors:  a sticky one (errors.h) is kept: from then on every call fails with its
-//          text. Nothing but this process's GPU tensors is touched by it.
+//          text, and host memory that the device may still touch is not used again.
+//          Nothing but this process's GPU tensors is touched by it.
 // Waits:   by asking again and again, for its own work up to the limit of the options:
-//          then the device counts as lost, and host memory that it may still touch is not
-//          used again. What a caller's stream takes has no limit.
+//          then the device counts as lost, as after a sticky error. What a caller's stream
+//          takes has no limit.
 #ifndef REIGEN_CLIENT_CUDA_DEVICE_H_
 #define REIGEN_CLIENT_CUDA_DEVICE_H_
 
@@ -109,7 +110,7 @@ class Device : public std::enable_shared_from_this<Device> {
   bool Pin(void* memory, size_t bytes);
   // A failure leaves it pinned until the process ends: nothing is to be done then.
   void Unpin(void* memory);
-  // Keeps memory of a failed operation if the device may still touch it.
+  // Keeps memory of a failed operation if the device is lost: it may still touch it.
   void KeepIfTouched(std::shared_ptr<void> memory);
 
   // Memory of the GPU, `bytes` rounded up to a multiple of 2 MiB: an allocation of its own,
@@ -169,6 +170,11 @@ class Device : public std::enable_shared_from_this<Device> {
   Result AllocateAligned(size_t bytes, CuAddress* address);
   Result Check(const char* call, CuResult code);
   Result Check(const Failed& failed) { return Check(failed.call, failed.code); }
+  // Of what a device does not refuse: queries, launches, copies, the push of the context.
+  // Unknown is what one gives that is off the bus; others give it for what they cannot do.
+  Result CheckWork(const char* call, CuResult code);
+  Result CheckWork(const Failed& failed) { return CheckWork(failed.call, failed.code); }
+  Result Lose(Result why);
   Result Record(CuStream stream, bool limited, std::unique_ptr<Event>* out);
   Result Await(const char* call, const std::function<CuResult()>& query);
   Result CheckLimit(Time begin);
@@ -200,7 +206,6 @@ class Device : public std::enable_shared_from_this<Device> {
 
   mutable std::mutex mutex_;  // of what follows
   Result lost_;               // the first sticky error
-  bool touches_ = false;      // lost while it was at work
   bool pin_failed_ = false;
   std::vector<std::shared_ptr<void>> kept_;
 };

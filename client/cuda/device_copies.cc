@@ -28,13 +28,13 @@ Result Device::Fetch(const Lane& lane, const PackPlan& plan) {
     REIGEN_SDK_RETURN_IF_ERROR(Launch(lane, round));
     for (const ScratchCopy& copy : round.copies) {
       REIGEN_SDK_RETURN_IF_ERROR(
-          Check("cuMemcpyDtoHAsync", api_.copy_to_host(copy.host, lane.scratch + copy.scratch,
-                                                       copy.bytes, lane.stream)));
+          CheckWork("cuMemcpyDtoHAsync", api_.copy_to_host(copy.host, lane.scratch + copy.scratch,
+                                                           copy.bytes, lane.stream)));
     }
   }
   for (const Copy& copy : plan.direct) {
     REIGEN_SDK_RETURN_IF_ERROR(
-        Check("cuMemcpyDtoHAsync",
+        CheckWork("cuMemcpyDtoHAsync",
               api_.copy_to_host(copy.host, copy.device, copy.bytes, lane.stream)));
   }
   for (const Copy& copy : plan.on_host) REIGEN_SDK_RETURN_IF_ERROR(FetchOnHost(lane, copy));
@@ -43,10 +43,10 @@ Result Device::Fetch(const Lane& lane, const PackPlan& plan) {
 
 Result Device::Launch(const Lane& lane, const PackRound& round) {
   for (const PackBatch& batch : round.packs) {
-    REIGEN_SDK_RETURN_IF_ERROR(Check(kernels_->Pack(batch, lane.stream)));
+    REIGEN_SDK_RETURN_IF_ERROR(CheckWork(kernels_->Pack(batch, lane.stream)));
   }
   for (const StridedBatch& batch : round.strided) {
-    REIGEN_SDK_RETURN_IF_ERROR(Check(kernels_->Pack(batch, lane.stream)));
+    REIGEN_SDK_RETURN_IF_ERROR(CheckWork(kernels_->Pack(batch, lane.stream)));
   }
   return Ok();
 }
@@ -60,7 +60,7 @@ Result Device::FetchOnHost(const Lane& lane, const Copy& copy) {
       range->data(), copy.device + static_cast<uint64_t>(begin), range->size(), lane.stream);
   Result ended = Drain(lane);
   KeepIfTouched(range);
-  REIGEN_SDK_RETURN_IF_ERROR(Check("cuMemcpyDtoHAsync", copied));
+  REIGEN_SDK_RETURN_IF_ERROR(CheckWork("cuMemcpyDtoHAsync", copied));
   REIGEN_SDK_RETURN_IF_ERROR(std::move(ended));
   copy.layout->Gather(range->data() - begin, copy.host);
   return Ok();
@@ -77,7 +77,7 @@ Result Device::SendOnHost(const Lane& lane, const Copy& copy) {
                                               range->data(), range->size(), lane.stream);
   Result ended = Drain(lane);
   KeepIfTouched(range);
-  REIGEN_SDK_RETURN_IF_ERROR(Check("cuMemcpyHtoDAsync", copied));
+  REIGEN_SDK_RETURN_IF_ERROR(CheckWork("cuMemcpyHtoDAsync", copied));
   return ended;
 }
 
@@ -96,14 +96,14 @@ Result Device::ToDevice(std::span<const Copy> copies, std::unique_ptr<Event>* en
 Result Device::Send(const Lane& lane, const PackPlan& plan) {
   for (const Copy& copy : plan.direct) {
     REIGEN_SDK_RETURN_IF_ERROR(
-        Check("cuMemcpyHtoDAsync",
+        CheckWork("cuMemcpyHtoDAsync",
               api_.copy_to_device(copy.device, copy.host, copy.bytes, lane.stream)));
   }
   for (const PackRound& round : plan.rounds) {
     for (const ScratchCopy& copy : round.copies) {
       REIGEN_SDK_RETURN_IF_ERROR(
-          Check("cuMemcpyHtoDAsync", api_.copy_to_device(lane.scratch + copy.scratch, copy.host,
-                                                         copy.bytes, lane.stream)));
+          CheckWork("cuMemcpyHtoDAsync", api_.copy_to_device(lane.scratch + copy.scratch, copy.host,
+                                                             copy.bytes, lane.stream)));
     }
     REIGEN_SDK_RETURN_IF_ERROR(Launch(lane, round));
   }
@@ -115,7 +115,7 @@ Result Device::Follow(CuStream stream, const Event& event) {
   const Current current(*this);
   REIGEN_SDK_RETURN_IF_ERROR(Result(current.result()));
   REIGEN_SDK_RETURN_IF_ERROR(CheckCapture(stream));
-  return Check("cuStreamWaitEvent", api_.stream_wait_event(stream, event.get(), 0));
+  return CheckWork("cuStreamWaitEvent", api_.stream_wait_event(stream, event.get(), 0));
 }
 
 Result Device::Reduce(DataType dtype, const ReduceBatch& batch,
@@ -127,7 +127,7 @@ Result Device::Reduce(DataType dtype, const ReduceBatch& batch,
     part.item_count = static_cast<uint32_t>(std::min<size_t>(items.size(), kMaxReduceItems));
     std::copy_n(items.begin(), part.item_count, part.items);
     items = items.subspan(part.item_count);
-    REIGEN_SDK_RETURN_IF_ERROR(Check(kernels_->Reduce(dtype, part, stream)));
+    REIGEN_SDK_RETURN_IF_ERROR(CheckWork(kernels_->Reduce(dtype, part, stream)));
   }
   return Ok();
 }

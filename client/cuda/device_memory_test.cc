@@ -174,6 +174,61 @@ TEST_F(DeviceMemoryTest, MappedHostMemoryIsReadAndWrittenByCommands) {
   }
 }
 
+// Sandboxes give it for what they do not let through.
+TEST_F(DeviceMemoryTest, AnUnknownErrorOfACallThatMayBeRefusedIsOfThatCallAlone) {
+  const auto range = Allocate(1);
+  std::vector<float> host(1024);
+  const auto reject = [&](const char* symbol, const auto& call) {
+    driver_.FailOnce(symbol, kCuUnknown);
+    EXPECT_FALSE(call()) << symbol;
+    std::unique_ptr<Device::Event> end;
+    const Result next = device_->Mark(stream_, &end);
+    EXPECT_TRUE(next.ok()) << symbol << ": " << next.text;
+  };
+  CuAddress address = 0;
+  HandleBytes handle{};
+  UniqueFd fd;
+  std::unique_ptr<DeviceRange> more;
+  const auto map = [&] { return device_->MapHost(host.data(), 4096, &address).ok(); };
+  const auto dmabuf = [&] { return device_->ExportDmabuf(*range, &fd).ok(); };
+  reject("cuMemHostRegister_v2", [&] { return device_->Pin(host.data(), 4096); });
+  reject("cuMemHostRegister_v2", map);
+  reject("cuMemHostGetDevicePointer_v2", map);
+  reject("cuMemAlloc_v2", [&] { return device_->Allocate(1, &more).ok(); });
+  reject("cuIpcGetMemHandle", [&] { return device_->ExportIpc(*range, &handle).ok(); });
+  reject("cuIpcOpenMemHandle_v2", [&] { return device_->OpenIpc(handle, &address).ok(); });
+  reject("cuPointerSetAttribute", dmabuf);
+  reject("cuMemGetHandleForAddressRange", dmabuf);
+  driver_.FailOnce("cuModuleLoadData", kCuUnknown);
+  ASSERT_TRUE(Device::Open(options_, 0, &device_).ok());
+  EXPECT_FALSE(device_->has_kernels());
+}
+
+// As of a GPU that is off the bus: what it was given before may still be done.
+TEST_F(DeviceMemoryTest, AnUnknownErrorOfWorkLosesTheDeviceAndKeepsWhatItMayTouch) {
+  const CuAddress memory = driver_.Allocate(8);
+  const Layout layout = Of({2}, {});
+  for (const char* symbol : {"cuCtxPushCurrent_v2", "cuMemcpyDtoHAsync_v2", "cuEventRecord",
+                             "cuEventQuery", "cuLaunchKernel"}) {
+    ASSERT_TRUE(Device::Open(options_, 0, &device_).ok());
+    std::vector<float> host[2] = {{0, 0}, {0, 0}};
+    Copy copies[2];
+    for (size_t i = 0; i < 2; ++i) {
+      copies[i] = {.device = memory, .host = reinterpret_cast<std::byte*>(host[i].data()),
+                   .bytes = 8, .layout = &layout};
+    }
+    driver_.FailOnce(symbol, kCuUnknown);
+    std::unique_ptr<Device::Event> end;
+    Result failed = device_->StartToHost(copies, true, &end);
+    if (failed.ok()) failed = end->Wait();
+    EXPECT_EQ(failed.code, REIGEN_UNAVAILABLE) << symbol;
+    EXPECT_EQ(device_->StartToHost(copies, true, &end).text, failed.text) << symbol;
+    const auto kept = std::make_shared<int>(1);
+    device_->KeepIfTouched(kept);
+    EXPECT_EQ(kept.use_count(), 2) << symbol;
+  }
+}
+
 TEST_F(DeviceMemoryTest, HostMemoryThatCannotBeMappedIsNotLeftPageLocked) {
   std::vector<float> host(1024);
   CuAddress address = 0;

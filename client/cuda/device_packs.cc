@@ -38,15 +38,15 @@ Result Device::StartUnpack(std::span<const DevicePack> packs, std::unique_ptr<Ev
 Result Device::CopyAll(const Lane& lane, const DevicePackPlan& plan, bool to_tensors) {
   for (const DevicePack& pack : plan.direct) {
     REIGEN_SDK_RETURN_IF_ERROR(
-        Check("cuMemcpyAsync", api_.copy(to_tensors ? pack.tensor : pack.packed,
-                                         to_tensors ? pack.packed : pack.tensor, pack.bytes,
-                                         lane.stream)));
+        CheckWork("cuMemcpyAsync", api_.copy(to_tensors ? pack.tensor : pack.packed,
+                                             to_tensors ? pack.packed : pack.tensor, pack.bytes,
+                                             lane.stream)));
   }
   for (const PackBatch& batch : plan.packs) {
-    REIGEN_SDK_RETURN_IF_ERROR(Check(kernels_->Pack(batch, lane.stream)));
+    REIGEN_SDK_RETURN_IF_ERROR(CheckWork(kernels_->Pack(batch, lane.stream)));
   }
   for (const StridedBatch& batch : plan.strided) {
-    REIGEN_SDK_RETURN_IF_ERROR(Check(kernels_->Pack(batch, lane.stream)));
+    REIGEN_SDK_RETURN_IF_ERROR(CheckWork(kernels_->Pack(batch, lane.stream)));
   }
   for (const DevicePack& pack : plan.on_host) {
     REIGEN_SDK_RETURN_IF_ERROR(to_tensors ? UnpackOnHost(lane, pack) : PackOnHost(lane, pack));
@@ -63,7 +63,7 @@ Result Device::PackOnHost(const Lane& lane, const DevicePack& pack) {
       api_.copy_to_device(pack.packed, packed->data(), pack.bytes, lane.stream);
   Result ended = Drain(lane);
   KeepIfTouched(packed);
-  REIGEN_SDK_RETURN_IF_ERROR(Check("cuMemcpyHtoDAsync", copied));
+  REIGEN_SDK_RETURN_IF_ERROR(CheckWork("cuMemcpyHtoDAsync", copied));
   return ended;
 }
 
@@ -72,7 +72,7 @@ Result Device::UnpackOnHost(const Lane& lane, const DevicePack& pack) {
   const CuResult copied = api_.copy_to_host(packed->data(), pack.packed, pack.bytes, lane.stream);
   Result ended = Drain(lane);
   KeepIfTouched(packed);
-  REIGEN_SDK_RETURN_IF_ERROR(Check("cuMemcpyDtoHAsync", copied));
+  REIGEN_SDK_RETURN_IF_ERROR(CheckWork("cuMemcpyDtoHAsync", copied));
   REIGEN_SDK_RETURN_IF_ERROR(std::move(ended));
   return SendOnHost(lane, {.device = pack.tensor, .host = packed->data(), .bytes = pack.bytes,
                            .layout = pack.layout});
@@ -98,7 +98,7 @@ Result Device::StartMirror(CuAddress from, void* to, size_t bytes, bool pinned,
   // The driver itself waits for the stream in copies to pageable memory, without limit.
   Result started = pinned ? Ok() : Drain(commands_);
   if (started.ok()) {
-    started = Check("cuMemcpyDtoHAsync", api_.copy_to_host(to, from, bytes, commands_.stream));
+    started = CheckWork("cuMemcpyDtoHAsync", api_.copy_to_host(to, from, bytes, commands_.stream));
   }
   if (started.ok()) started = Record(commands_.stream, true, end);
   if (!started.ok()) static_cast<void>(Drain(commands_).ok());
@@ -121,10 +121,10 @@ Result Device::Peek(CuAddress from, std::span<std::byte> to) {
   REIGEN_SDK_RETURN_IF_ERROR(Result(current.result()));
   const std::lock_guard lock(commands_.mutex);
   const PackBatch batch = PeekBatch(from, to.size(), false);
-  REIGEN_SDK_RETURN_IF_ERROR(Check(kernels_->Pack(batch, commands_.stream)));
+  REIGEN_SDK_RETURN_IF_ERROR(CheckWork(kernels_->Pack(batch, commands_.stream)));
   REIGEN_SDK_RETURN_IF_ERROR(Drain(commands_));
-  return Check("cuMemcpyDtoHAsync", api_.copy_to_host(to.data(), commands_.scratch, to.size(),
-                                                      commands_.stream));
+  return CheckWork("cuMemcpyDtoHAsync", api_.copy_to_host(to.data(), commands_.scratch, to.size(),
+                                                          commands_.stream));
 }
 
 Result Device::Poke(CuAddress to, std::span<const std::byte> from) {
@@ -133,16 +133,16 @@ Result Device::Poke(CuAddress to, std::span<const std::byte> from) {
   const std::lock_guard lock(commands_.mutex);
   REIGEN_SDK_RETURN_IF_ERROR(Drain(commands_));
   REIGEN_SDK_RETURN_IF_ERROR(
-      Check("cuMemcpyHtoDAsync", api_.copy_to_device(commands_.scratch, from.data(), from.size(),
-                                                     commands_.stream)));
+      CheckWork("cuMemcpyHtoDAsync", api_.copy_to_device(commands_.scratch, from.data(),
+                                                         from.size(), commands_.stream)));
   const PackBatch batch = PeekBatch(to, from.size(), true);
-  REIGEN_SDK_RETURN_IF_ERROR(Check(kernels_->Pack(batch, commands_.stream)));
+  REIGEN_SDK_RETURN_IF_ERROR(CheckWork(kernels_->Pack(batch, commands_.stream)));
   return Drain(commands_);
 }
 
 Result Device::RunCommand(const Lane& lane, const CommandPlan& plan) {
   for (const ReduceBatch& batch : plan.reductions) {
-    REIGEN_SDK_RETURN_IF_ERROR(Check(kernels_->Reduce(plan.dtype, batch, lane.stream)));
+    REIGEN_SDK_RETURN_IF_ERROR(CheckWork(kernels_->Reduce(plan.dtype, batch, lane.stream)));
   }
   REIGEN_SDK_RETURN_IF_ERROR(CopyAll(lane, plan.first_copies, true));
   return CopyAll(lane, plan.copies, true);

@@ -26,6 +26,7 @@ inline constexpr CuResult kCuNoDevice = 100;
 inline constexpr CuResult kCuNotReady = 600;
 inline constexpr CuResult kCuIllegalAddress = 700;
 inline constexpr CuResult kCuCaptureImplicit = 906;
+inline constexpr CuResult kCuUnknown = 999;
 
 inline constexpr unsigned kCuStreamNonBlocking = 1;
 inline constexpr unsigned kCuEventDisableTiming = 2;

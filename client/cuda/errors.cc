@@ -8,8 +8,8 @@ namespace reigen::sdk::cuda {
 namespace {
 
 constexpr CuResult kOutOfMemory = 2;
-// Those of which cuda.h says that the process must be started anew, those that end the
-// context, and what is not known.
+// Those of which cuda.h says that the process must be started anew, and those that end the
+// context.
 constexpr CuResult kSticky[] = {
     214,  // uncorrectable ECC error
     220,  // uncorrectable NVLink error
@@ -27,7 +27,6 @@ constexpr CuResult kSticky[] = {
     721,  // tensor memory leak
     810,  // MPS client terminated
     911,  // external device
-    999,  // unknown: what a GPU gives that is off the bus
 };
 
 }  // namespace

@@ -7,7 +7,7 @@
 
 namespace reigen::sdk::cuda {
 
-// After one of these every call of the context fails until the process ends.
+// After one of these, whatever the call, each one of the context fails until the process ends.
 bool IsSticky(CuResult code);
 
 // Ok, or "CUDA device 0: cuEventRecord: CUDA_ERROR_... (text)". Sticky: Unavailable.
