@@ -117,7 +117,7 @@ TEST_P(DoorConformance, AFloodOfCallersKeepsNoPeerOut) {
 }
 
 TEST_P(DoorConformance, AHostWithAnotherSecretGetsNoLink) {
-  Create(0, "a guess", milliseconds(300));
+  Create(0, "a guess", seconds(3));
   Create(1);
   Connect(0);
   Connect(1);

@@ -19,7 +19,7 @@ Connector::Connector(RdmaContext* context, const Peer& peer) : context_(*context
 }
 
 StatusOr<bool> Connector::Progress(Time now) {
-  if (!deadline_) deadline_ = now + context_.options.connect_deadline;
+  if (!began_) began_ = now;
   if (state_ == State::kCalling) REIGEN_RETURN_IF_ERROR(Call(now));
   if (state_ == State::kOpening) REIGEN_RETURN_IF_ERROR(Open(now));
   while (side_ != nullptr && state_ != State::kDone) {
@@ -29,7 +29,7 @@ StatusOr<bool> Connector::Progress(Time now) {
     if (!status.ok()) return TellPeer(status);
   }
   if (state_ == State::kDone) return true;
-  if (now >= *deadline_) return TellPeer(TooLate());
+  if (now >= *began_ + patience()) return TellPeer(TooLate());
   return false;
 }
 
@@ -58,10 +58,10 @@ Status Connector::Call(Time now) {
 
 Status Connector::Open(Time now) {
   if (now < retry_at_) return OkStatus();
-  const size_t usable = Refresh();
-  const Time patient_until = *deadline_ - context_.options.connect_deadline * 5 / 6;
-  if (usable < context_.rails.size() && (usable == 0 || now < patient_until)) {
-    retry_at_ = now + kRefreshEvery;
+  const size_t usable = Refresh(now);
+  const Time all_until = *began_ + context_.options.connect_deadline / 6;
+  if (usable < context_.rails.size() && (usable == 0 || now < all_until)) {
+    retry_at_ = context_.ports_read_at + kRefreshEvery;
     return OkStatus();
   }
   side_ = std::make_unique<SideChannel>(std::move(socket_));
@@ -72,13 +72,21 @@ Status Connector::Open(Time now) {
 }
 
 // How many ports can be used now: sets the offer.
-size_t Connector::Refresh() {
+size_t Connector::Refresh(Time now) {
+  const auto is_ok = [](const Status& status) { return status.ok(); };
+  if (std::all_of(context_.ports.begin(), context_.ports.end(), is_ok) ||
+      now >= context_.ports_read_at + kRefreshEvery) {
+    context_.ports.clear();
+    for (const auto& rail : context_.rails) {
+      context_.ports.push_back(rail->Refresh(context_.options.wish));
+    }
+    context_.ports_read_at = now;
+  }
   size_t usable = 0;
   offer_.rails.clear();
   for (size_t i = 0; i < context_.rails.size(); ++i) {
-    Rail& rail = *context_.rails[i];
-    const Status status = rail.Refresh(context_.options.wish);
-    offer_.rails.push_back(rail.address());
+    const Status& status = context_.ports[i];
+    offer_.rails.push_back(context_.rails[i]->address());
     offer_.rails.back().max_queues = status.ok() ? context_.room.max_queues[i] : uint8_t{0};
     if (status.ok()) {
       ++usable;
@@ -130,17 +138,20 @@ Status Connector::TooLate() const {
   } else if (state_ == State::kOpening) {
     why = Message(not_usable_);
   }
-  const double waited_s = ToSeconds(context_.options.connect_deadline);
-  return DeadlineExceeded("not connected in " + std::to_string(static_cast<int>(waited_s)) +
-                          " s: " + why);
+  return DeadlineExceeded("not connected in " +
+                          std::to_string(static_cast<int>(ToSeconds(patience()))) + " s: " + why);
+}
+
+Duration Connector::patience() const {
+  return context_.options.connect_deadline * (state_ == State::kOpening ? 5 : 6) / 6;
 }
 
 std::optional<Time> Connector::NextDeadline() const {
-  if (!deadline_ || (side_ != nullptr && side_->readable())) return Time{};
-  if (state_ == State::kOpening) return std::min(retry_at_, *deadline_);
-  if (state_ != State::kCalling || dialer_ == nullptr) return deadline_;
-  const std::optional<Time> dial = dialer_->NextDeadline();
-  return dial ? std::min(*dial, *deadline_) : *deadline_;
+  if (!began_ || (side_ != nullptr && side_->readable())) return Time{};
+  const Time deadline = *began_ + patience();
+  if (state_ == State::kOpening) return std::min(retry_at_, deadline);
+  if (state_ != State::kCalling || dialer_ == nullptr) return deadline;
+  return std::min(dialer_->NextDeadline().value_or(deadline), deadline);
 }
 
 }  // namespace reigen::transport::rdma

@@ -23,7 +23,8 @@ namespace reigen::transport::rdma {
 // The lower host number dials, the other looks whether the socket has come; then
 // both do the same. A port that is down just now, or has no address, is waited for: a flap
 // that links live through keeps none from being made. After a sixth of the deadline the link
-// does without it, if there are others.
+// does without it, if there are others; if not, this end gives up that much before the other may,
+// which so hears why. Links that wait read the ports together.
 //
 // Threads: one owner.
 // Errors:  what the two ends cannot agree on; the peer is told with a Bye.
@@ -43,7 +44,8 @@ class Connector {
 
   Status Call(Time now);
   Status Open(Time now);
-  size_t Refresh();
+  size_t Refresh(Time now);
+  Duration patience() const;
   Status OnMessage(const SetupMessage& message);
   Status OnOffer(const Offer& offer);
   Status OnQueues(const Queues& queues);
@@ -53,7 +55,7 @@ class Connector {
   RdmaContext& context_;
   const Peer peer_;
   State state_ = State::kCalling;
-  std::optional<Time> deadline_;
+  std::optional<Time> began_;
   std::unique_ptr<Dialer> dialer_;  // of the lower host
   UniqueFd socket_;                 // while opening
   Time retry_at_{};                 // then

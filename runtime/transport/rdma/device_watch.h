@@ -36,6 +36,7 @@ class DeviceWatch {
   std::vector<AsyncEvent> TakeAsyncEvents();
   // What TakeAsyncEvents() will give, and what has come since it looked.
   const std::vector<AsyncEvent>& LookAhead();
+  bool has_events() const { return !events_.empty(); }  // from looking ahead
 
  private:
   void Look(uint32_t happened, bool& readable);

@@ -64,6 +64,18 @@ TEST_F(DeviceWatchTest, EventsAreTakenOnce) {
   EXPECT_FALSE(Awake());
 }
 
+// Nothing else tells that they are there.
+TEST_F(DeviceWatchTest, EventsThatWereReadAheadAreStillToBeTaken) {
+  Start();
+  EXPECT_FALSE(watch_->has_events());
+  state_->Raise({.kind = AsyncKind::kPortError, .text = "port error", .port = 1});
+  EXPECT_EQ(watch_->LookAhead().size(), 1u);
+  EXPECT_FALSE(Awake());
+  EXPECT_TRUE(watch_->has_events());
+  EXPECT_EQ(watch_->TakeAsyncEvents().size(), 1u);
+  EXPECT_FALSE(watch_->has_events());
+}
+
 TEST_F(DeviceWatchTest, ADeviceThatHasGoneIsToldOnceAndWakesNobodyAgain) {
   for (UniqueFd FakeDeviceState::*descriptor :
        {&FakeDeviceState::async_event, &FakeDeviceState::completion_event}) {

@@ -69,23 +69,36 @@ Status Rail::Refresh(const Wish& wish) {
     REIGEN_INFO("rdma: address changed, {} is now {}", ToString(choice_), ToString(now));
   }
   choice_ = std::move(now);
+  down_ = false;
   return OkStatus();
 }
 
 void Rail::OnAsyncEvent(const AsyncEvent& event, Time now) {
-  if (event.kind != AsyncKind::kPortError || event.port != choice_.port.number) return;
+  if (event.port != choice_.port.number) return;
+  if (event.kind == AsyncKind::kPortActive) down_ = false;
+  if (event.kind != AsyncKind::kPortError) return;
+  down_ = true;
   down_at_ = now;
   down_text_ = event.text;
 }
 
+std::string Rail::DownBy(const std::string& what) const {
+  return "port " + choice_.device + ":" + std::to_string(choice_.port.number) + " went down (" +
+         what + ")";
+}
+
+std::string Rail::ToldDown(Time now, Duration lately) const {
+  const bool counts = down_ || (!down_text_.empty() && now - down_at_ <= lately);
+  return counts ? DownBy(down_text_) : "";
+}
+
 std::string Rail::WentDown(Time now, Duration lately) {
-  const std::string what =
-      "port " + choice_.device + ":" + std::to_string(choice_.port.number) + " went down (";
-  if (!down_text_.empty() && now - down_at_ <= lately) return what + down_text_ + ")";
+  const std::string told = ToldDown(now, lately);
+  if (!told.empty()) return told;
   const StatusOr<DeviceInfo> info = device_->Query();
   if (!info.ok()) return "";
   for (const PortInfo& port : info->ports) {
-    if (port.number == choice_.port.number && !port.active) return what + port.state + ")";
+    if (port.number == choice_.port.number && !port.active) return DownBy(port.state);
   }
   return "";
 }

@@ -36,16 +36,20 @@ class Rail {
 
   // What its device told, which may be that the port is down.
   void OnAsyncEvent(const AsyncEvent& event, Time now);
-  // "port rxe0:1 went down (port error)", if it is down now or went down within `lately`, though
-  // it may be up again; else "". Asks the device.
+  // "port rxe0:1 went down (port error)", if it was told to be down and is, or went down within
+  // `lately`, though it may be up again; else "".
+  std::string ToldDown(Time now, Duration lately) const;
+  // That, or what the device says when it is asked: one that has stopped may take long.
   std::string WentDown(Time now, Duration lately);
 
  private:
   void KeepToKind(const Wish& wish, PortInfo& port) const;
+  std::string DownBy(const std::string& what) const;
 
   const std::shared_ptr<Device> device_;
   RailChoice choice_;
   const std::string kind_;  // as peers were told it
+  bool down_ = false;       // as last told, or found
   Time down_at_{};          // when it was last told to be down
   std::string down_text_;   // and in which words; "": never
 };

@@ -49,6 +49,8 @@ struct RdmaContext {
   const std::unique_ptr<Verbs> verbs;
   Poller poller;  // before what it watches
   std::vector<std::unique_ptr<Rail>> rails;
+  std::vector<Status> ports;  // of the rails, if they can be used: as of ports_read_at
+  Time ports_read_at{};
   std::vector<PortName> left_out;  // see Choice, also below
   std::vector<PortName> spare;
   std::vector<std::unique_ptr<DeviceWatch>> devices;  // of the rails, each once

@@ -24,16 +24,19 @@ Status RdmaLink::TakeCompletions(Time now) {
   return OkStatus();
 }
 
-// After all completions that are here were taken.
+// After all completions that are here were taken. Devices are not asked: who waits for one that has
+// stopped is not heard of meanwhile.
 Status RdmaLink::CheckAnswers(Time now) {
   const Duration limit = silence_limit();
   if (const auto queue = queues_->Unanswered(now, limit)) {
-    return Annotate(DescribeSilence(limit, context_.PortDown(queues_->local_rail(*queue))),
+    const Rail& rail = *context_.rails[queues_->local_rail(*queue)];
+    return Annotate(DescribeSilence(limit, rail.ToldDown(now, limit)),
                     queues_->path(*queue) + " (rdma)");
   }
   if (local_ == nullptr) return OkStatus();
   if (const auto rail = local_->Unanswered(now, limit)) {
-    return Annotate(DescribeSilence(limit, context_.PortDown(*rail)), local_->path(*rail) + " (rdma)");
+    return Annotate(DescribeSilence(limit, context_.rails[*rail]->ToldDown(now, limit)),
+                    local_->path(*rail) + " (rdma)");
   }
   return OkStatus();
 }
@@ -72,7 +75,7 @@ Status RdmaLink::OnBadCompletion(const WorkId& id, const WorkCompletion& complet
     if (watch->device().get() != &device) continue;
     const std::vector<AsyncEvent>& events = watch->LookAhead();
     for (const AsyncEvent& event : events) context_.TellRails(device, event);
-    if (completion.status != WorkStatus::kFlushed && !MayBeOfADeadPort(completion.status)) continue;
+    if (completion.status != WorkStatus::kFlushed) continue;  // others say more than an event
     for (const AsyncEvent& event : events) REIGEN_RETURN_IF_ERROR(ReadEvent(device, event));
   }
   const Duration retried = PlanRetries(context_.options.retry_budget).total();

@@ -171,6 +171,9 @@ std::optional<Time> RdmaTransport::NextDeadline() const {
   };
   consider(context_->farewell.NextDeadline());
   for (const RdmaLink* link : context_->links) consider(link->NextDeadline());
+  for (const auto& watch : context_->devices) {
+    if (watch->has_events()) consider(Time{});
+  }
   return next;
 }
 

@@ -8,10 +8,15 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "runtime/base/clock.h"
+#include "runtime/base/status.h"
+#include "runtime/transport/link.h"
 #include "runtime/transport/rdma/testing/rdma_link_fixture.h"
 #include "runtime/transport/rdma/words.h"
 
@@ -201,17 +206,39 @@ TEST_F(VerbsErrorsTest, ALinkDoesWithoutAPortThatStaysDownIfThereAreOthers) {
   EXPECT_FALSE(device("fake10").paths.empty());
 }
 
+// The end without a port gives up first, so that both say why.
 TEST_F(VerbsErrorsTest, APortThatStaysDownIsAnErrorAtBothEnds) {
-  RdmaOptions options;
-  options.connect_deadline = seconds(3);
-  Make(/*channels=*/2, /*devices=*/1, options);
+  Make();
   device("fake10").info.ports[0].active = false;
   Connect();
-  // The one that waits for the other may be the first to have waited long enough.
+  for (int i = 0; i < 50; ++i) pair_->Step();
+  for (int host : {0, 1}) pair_->transport(host).Progress(Now() + milliseconds(25500));
+  EXPECT_TRUE(links_[0]->error().ok()) << links_[0]->error().ToString();
   ASSERT_TRUE(BothLost());
-  ExpectText(1, {"fake10:1 is not active", "anna", "bert"});
-  device("fake10").info.ports[0].active = true;
-  ExpectNewLinkWorks();
+  for (int host : {0, 1}) {
+    ExpectText(host, {"fake10:1 is not active", "not connected in 25 s", "anna", "bert"});
+  }
+}
+
+// To read a port may take milliseconds of the time in which the worker is to be heard of.
+TEST_F(VerbsErrorsTest, LinksThatWaitForAPortReadItTogether) {
+  Make();
+  FakeDeviceState& anna = device("fake00");
+  anna.info.ports[0].active = false;
+  const Time start = Now();
+  const size_t before = anna.queries;
+  std::vector<std::unique_ptr<Link>> links;
+  for (int i = 0; i < 8; ++i) {
+    for (int host : {0, 1}) {
+      links.push_back(pair_->transport(host).Connect(pair_->peer(1 - host)));
+    }
+    for (int step = 0; step < 30; ++step) pair_->Step();
+  }
+  for (int step = 0; step < 50; ++step) pair_->Step();
+  const auto tenths = static_cast<size_t>((Now() - start) / milliseconds(100));
+  EXPECT_GE(anna.queries - before, 2u);
+  EXPECT_LE(anna.queries - before, tenths + 1);
+  for (const auto& link : links) EXPECT_TRUE(link->error().ok());
 }
 
 TEST_F(VerbsErrorsTest, AReceiveWithABadStatusEndsTheLinkWithItsName) {
@@ -236,14 +263,16 @@ TEST_F(VerbsErrorsTest, AReceiveWithABadStatusEndsTheLinkWithItsName) {
 // What some devices say when a port goes down is said by others of faults; a port that is up
 // again ends no link, and what proves a fault of a program stays one.
 TEST_F(VerbsErrorsTest, WhatAPortThatWentDownMayCauseIsALostPath) {
-  for (const bool up_again : {false, true}) {
+  enum { kDown, kUpAgain, kLongAgo };
+  for (const int when : {kDown, kUpAgain, kLongAgo}) {
     for (int i = 1; i < kWorkStatuses; ++i) {
       const auto status = static_cast<WorkStatus>(i);
       ConnectAndUse();
       PortInfo& port = device("fake00").info.ports[0];
-      if (up_again) {
+      if (when != kDown) {
         device("fake00").Raise({.kind = AsyncKind::kPortError, .text = "port error", .port = 1});
         device("fake00").Raise({.kind = AsyncKind::kPortActive, .text = "port active", .port = 1});
+        if (when == kLongAgo) pair_->transport(0).Progress(Now() - std::chrono::hours(1));
         Exchange();
         EXPECT_TRUE(links_[0]->error().ok());
       } else {
@@ -253,14 +282,16 @@ TEST_F(VerbsErrorsTest, WhatAPortThatWentDownMayCauseIsALostPath) {
       device("fake00").next_send_status = status;
       PostLarge(1);
       ExpectLost(1);
-      const bool lost = IsLostPath(status) || MayBeOfADeadPort(status);
+      const bool by_port =
+          when != kLongAgo && (IsLostPath(status) || MayBeOfADeadPort(status));
+      const bool lost = by_port || IsLostPath(status);
       EXPECT_EQ(links_[0]->error().code(), lost ? StatusCode::kUnavailable : StatusCode::kInternal);
       ExpectText(0, {Name(status), "anna (fake00:1 10.0.0.1)", "bert (fake10:1 10.0.0.2)"});
       const std::string down =
-          std::string("port fake00:1 went down (") + (up_again ? "port error)" : "DOWN)");
+          std::string("port fake00:1 went down (") + (when == kDown ? "DOWN)" : "port error)");
       for (int host : {0, 1}) {
         const std::string text = links_[host]->error().ToString();
-        EXPECT_EQ(text.find(down) != std::string::npos, lost) << text;
+        EXPECT_EQ(text.find(down) != std::string::npos, by_port) << text;
       }
       port.active = true;
       port.state = "ACTIVE";
@@ -303,11 +334,34 @@ TEST_F(VerbsErrorsTest, AFlushIsExplainedByTheEventThatTellsItsCause) {
       broken = true;
     };
     ASSERT_TRUE(links_[0]->PostSend(In(0).first(8), MakeTag(1), 1).ok());
+    ASSERT_TRUE(StepUntil([&] { return broken; }));
+    EXPECT_EQ(pair_->transport(1).NextDeadline(), Time{}) << "other links are to be told, too";
     ASSERT_TRUE(BothLost());
-    EXPECT_TRUE(broken);
     EXPECT_EQ(links_[1]->error().code(), StatusCode::kInternal);
     ExpectText(1, {"access error", "bert (fake10", "anna (fake00"});
     ExpectText(0, {"access error", "ended by the peer"});
+    ExpectNewLinkWorks();
+    TearDown();
+    for (auto& ended : ended_) ended.clear();
+  }
+}
+
+// It says more than the event, which is its consequence.
+TEST_F(VerbsErrorsTest, AStatusThatIsNoFlushIsItsOwnExplanation) {
+  for (const WorkStatus status : {WorkStatus::kLocalQpOperation, WorkStatus::kFatal}) {
+    ConnectAndUse();
+    FakeDeviceState& bert = device("fake10");
+    const uint32_t own = device("fake00").paths.back().remote_qp;
+    bert.before_arm = [&] {
+      bert.Raise({.kind = AsyncKind::kQpFatal, .text = "QP fatal", .qp_number = own});
+      bert.next_receive_status = status;
+      ASSERT_TRUE(links_[0]->PostSend(In(0).first(8), MakeTag(2), 2).ok());
+      pair_->transport(0).Progress(Now());
+    };
+    ASSERT_TRUE(links_[0]->PostSend(In(0).first(8), MakeTag(1), 1).ok());
+    ASSERT_TRUE(BothLost());
+    EXPECT_EQ(links_[1]->error().code(), StatusCode::kInternal);
+    ExpectText(1, {Name(status), "vendor code", "a fault of this program or of the device"});
     ExpectNewLinkWorks();
     TearDown();
     for (auto& ended : ended_) ended.clear();
@@ -326,14 +380,16 @@ TEST_F(VerbsErrorsTest, ASendWithoutAnswerAndWithoutErrorIsALostPath) {
     for (int i = 0; i < 20; ++i) pair_->Step();
     pair_->fabric().Hold();
     ASSERT_TRUE(links_[0]->PostSend(In(0), MakeTag(1), 1).ok());
-    device("fake00").info.ports[0].active = !port_down;
+    FakeDeviceState& anna = device("fake00");
+    if (port_down) anna.Raise({.kind = AsyncKind::kPortError, .text = "port error", .port = 1});
+    const size_t queries = anna.queries;
     ASSERT_TRUE(BothLost()) << "neither a completion nor an error comes, nor anything else";
     EXPECT_EQ(links_[0]->error().code(), StatusCode::kUnavailable);
     ExpectText(0, {"no answer for 0.8 s", "anna (fake00", "bert (fake10"});
-    if (port_down) ExpectText(0, {"port fake00:1 went down"});
+    EXPECT_EQ(anna.queries, queries) << "a stopped firmware lets whoever asks it wait";
+    if (port_down) ExpectText(0, {"port fake00:1 went down (port error)"});
     ASSERT_TRUE(StepUntil([&] { return ended_[0].contains(1) && ended_[1].contains(1); }));
     pair_->fabric().Release();
-    device("fake00").info.ports[0].active = true;
     ExpectNewLinkWorks();
     TearDown();
     for (auto& ended : ended_) ended.clear();
@@ -350,7 +406,10 @@ TEST_F(VerbsErrorsTest, AProgramThatDidNotRunDoesNotLoseItsPath) {
     ASSERT_TRUE(links_[0]->PostSend(In(0), MakeTag(1), 1).ok());
     for (int i = 0; i < 3; ++i) pair_->Step();
     if (answered) pair_->fabric().Release();
-    pair_->transport(0).Progress(Now() + std::chrono::hours(1));
+    for (int hours = 2; hours >= 0; --hours) {
+      pair_->transport(0).Progress(Now() - std::chrono::hours(hours));
+    }
+    for (int i = 0; i < 3; ++i) pair_->Step();
     EXPECT_TRUE(links_[0]->error().ok()) << links_[0]->error().ToString();
     pair_->fabric().Release();
     ASSERT_TRUE(StepUntil([&] { return ended_[0].contains(1) && ended_[1].contains(1); }));

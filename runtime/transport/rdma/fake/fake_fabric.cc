@@ -69,6 +69,7 @@ class FakeDevice final : public Device {
   }
 
   StatusOr<DeviceInfo> Query() override {
+    ++state_.queries;
     REIGEN_RETURN_IF_ERROR(std::exchange(state_.next_query_status, OkStatus()));
     return state_.info;
   }

@@ -52,6 +52,7 @@ struct FakeDeviceState {
   std::function<void()> before_arm;  // what happens just before a completion queue is armed; once
 
   // Counts.
+  size_t queries = 0;
   uint64_t locked_bytes = 0;
   size_t registrations = 0;
   size_t queue_pairs = 0;
