@@ -82,7 +82,8 @@ class GpuTest(jobs.JobCase):
                                  r"device 0 has no kernels.*, but --gpu-direct is require")
 
     def test_an_error_of_a_gpu_in_a_command_ends_the_job_with_its_name(self):
-        script = ('if [ "$REIGEN_RANK" = 1 ]; then export REIGEN_FAKE_CUDA_FAIL=cuLaunchKernel=719; fi; '
+        # After the launches that try the other rank's memory.
+        script = ('if [ "$REIGEN_RANK" = 1 ]; then export REIGEN_FAKE_CUDA_FAIL=cuLaunchKernel=719@4; fi; '
                   'exec "$0" "$@"')
         # Not --quick: its first tensors are so large that no kernel packs them.
         output = self.run_job(2, ["sh", "-c", script, GPU_RANK], EXACT, code=71,

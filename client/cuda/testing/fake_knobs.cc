@@ -53,13 +53,15 @@ bool LosesPeer(std::string_view what) {
   return lost != nullptr && what == lost;
 }
 
-int FailureOf(std::string_view symbol) {
+int FailureOf(std::string_view symbol, int calls) {
   const char* const failures = std::getenv("REIGEN_FAKE_CUDA_FAIL");
   for (const std::string& failure : SplitAtCommas(failures)) {
     const size_t equals = failure.find('=');
-    if (equals != std::string::npos && symbol == failure.substr(0, equals)) {
-      return Number(std::string_view(failure).substr(equals + 1));
-    }
+    if (equals == std::string::npos || symbol != failure.substr(0, equals)) continue;
+    const std::string_view code = std::string_view(failure).substr(equals + 1);
+    const size_t at = code.find('@');
+    const int skipped = at == std::string_view::npos ? 0 : Number(code.substr(at + 1));
+    return calls > skipped ? Number(code.substr(0, at)) : 0;
   }
   return 0;
 }

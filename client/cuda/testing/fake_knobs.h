@@ -1,7 +1,8 @@
 // What the environment makes of the fake's GPUs, for jobs of several processes:
 //   CUDA_VISIBLE_DEVICES                    as with CUDA, numbers alone
 //   REIGEN_FAKE_CUDA_DEVICES=4              how many there are; 2
-//   REIGEN_FAKE_CUDA_FAIL=SYMBOL=CODE,...   these calls fail, each time
+//   REIGEN_FAKE_CUDA_FAIL=SYMBOL=CODE,...   these calls fail, each time; with CODE@N all but
+//                                           the first N
 //   REIGEN_FAKE_CUDA_NO_PEER=1              no GPU reaches another one's memory
 //   REIGEN_FAKE_CUDA_BROKEN_PEER=reads      it seems to, but reads zeros there; with
 //                                =writes    it reads, but what it writes is lost
@@ -22,8 +23,8 @@ int PhysicalDevice(int ordinal);
 bool HasPeerAccess();
 bool HasStrictEnd();
 bool LosesPeer(std::string_view what);  // reads, writes
-// The code that the call fails with; 0: it does not.
-int FailureOf(std::string_view symbol);
+// The code that the call, the calls-th, fails with; 0: it does not.
+int FailureOf(std::string_view symbol, int calls);
 
 }  // namespace reigen::fake_cuda
 

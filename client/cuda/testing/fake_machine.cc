@@ -31,7 +31,7 @@ Machine& Machine::Get() {
 
 int Machine::Enter(const char* symbol, bool needs_context) {
   if (ended_ && HasStrictEnd()) _exit(kUsedAfterEnd);
-  ++calls_[symbol];
+  const int calls = ++calls_[symbol];
   if (sticky_ != 0) return sticky_;
   if (fail_code_ != 0 && fail_symbol_ == symbol && fail_skip_-- == 0) {
     const int code = fail_code_;
@@ -39,7 +39,7 @@ int Machine::Enter(const char* symbol, bool needs_context) {
     if (code >= kFirstSticky && code < kFirstNotSticky) sticky_ = code;
     return code;
   }
-  if (const int code = FailureOf(symbol); code != 0) return code;
+  if (const int code = FailureOf(symbol, calls); code != 0) return code;
   if (captures_ && needs_context && capture_mode != kRelaxed) return kCaptureUnsupported;
   return needs_context && contexts.empty() ? kInvalidContext : 0;
 }
