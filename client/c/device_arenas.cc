@@ -21,8 +21,6 @@ constexpr Duration kPatience = milliseconds(500);
 // Where the job requires that they are in arenas: as long as a GPU has for a command.
 constexpr Duration kLongPatience = seconds(300);
 constexpr Duration kLeastPatience = milliseconds(5);
-// So often a wait looks whether it has a use.
-constexpr Duration kLook = milliseconds(100);
 
 uint64_t RoundUp(uint64_t bytes) {
   if (bytes > UINT64_MAX - kUnitBytes) return bytes;
@@ -115,7 +113,7 @@ Result DeviceArenas::Begin(const std::shared_ptr<cuda::Device>& device) {
 
 std::optional<DeviceBlock> DeviceArenas::Allocate(const std::shared_ptr<cuda::Device>& device,
                                                   uint64_t bytes,
-                                                  const std::function<void()>& before_wait) {
+                                                  const std::function<RoomLook()>& look) {
   if (!MayUse(device)) return std::nullopt;
   if (auto block = Find(bytes)) return block;
   if (RoundUp(bytes + check_bytes()) <= limit_bytes_ - total_bytes_) {
@@ -134,8 +132,7 @@ std::optional<DeviceBlock> DeviceArenas::Allocate(const std::shared_ptr<cuda::De
     return std::nullopt;
   }
   if (fruitless_at_ == freed_->load()) return std::nullopt;
-  before_wait();
-  return WaitForRoom(device, bytes);
+  return WaitForRoom(device, bytes, look);
 }
 
 std::optional<DeviceBlock> DeviceArenas::Find(uint64_t bytes) {
@@ -152,7 +149,8 @@ bool DeviceArenas::HasOneOf(uint64_t bytes) const {
 
 // There will be room when what is in use has been given back.
 std::optional<DeviceBlock> DeviceArenas::WaitForRoom(const std::shared_ptr<cuda::Device>& device,
-                                                     uint64_t bytes) {
+                                                     uint64_t bytes,
+                                                     const std::function<RoomLook()>& look) {
   const std::string full = NameOf(*device) + ": its arenas, of " + InMiB(limit_bytes_) +
                            " at most, are full: ";
   ReportOnce(full + "tensors wait for room (REIGEN_CUDA_ARENA_MB)");
@@ -162,7 +160,7 @@ std::optional<DeviceBlock> DeviceArenas::WaitForRoom(const std::shared_ptr<cuda:
       patience_ = std::min(2 * patience_, most_patience_);
       return block;
     }
-    if (AwaitFreed(seen)) continue;
+    if (AwaitFreed(seen, look)) continue;
     fruitless_at_ = seen;
     patience_ = std::max(patience_ / 2, kLeastPatience);
     ReportOnce(full + "some go through host memory, for nothing was given back for a while " +
@@ -173,14 +171,18 @@ std::optional<DeviceBlock> DeviceArenas::WaitForRoom(const std::shared_ptr<cuda:
 }
 
 // False: for nothing. True: there may be room, or none is needed.
-bool DeviceArenas::AwaitFreed(uint32_t seen) const {
-  const Time begin = Now();
+bool DeviceArenas::AwaitFreed(uint32_t seen, const std::function<RoomLook()>& look) const {
+  std::optional<Time> begin;
   std::string why_not;
   while (freed_->load() == seen && !session_.ended() && session_.UsesDeviceArenas(&why_not)) {
+    const RoomLook found = look();
     const Time now = Now();
-    const Time deadline = begin + Patience();
+    if (!begin && (found.wants || hurry_.load())) begin = now;
+    const Time deadline = begin ? *begin + Patience() : Time::max();
     if (now >= deadline) return false;
-    FutexWait(*freed_, seen, std::min(deadline, now + kLook));
+    if (found.pause > Duration::zero()) {
+      FutexWait(*freed_, seen, std::min(deadline, now + found.pause));
+    }
   }
   return true;
 }

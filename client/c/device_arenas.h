@@ -3,13 +3,13 @@
 //
 // Threads: one, the device thread; Hurry from any.
 // Waits:   for the worker's answer (Session::AddDeviceArena), and for room: while blocks
-//          are given back, and then half a second, after which the payload goes through
-//          host memory. Without that end, ranks that enqueue in different orders could wait
-//          for each other: a block in use may need a request that another rank has no room
-//          for. Where a payload in host memory may end the job it is five minutes, for
-//          another rank may just be late. After a wait for nothing there is none until a
-//          block was given back, and the next one is half as long. The end of the session,
-//          or of the use of GPUs, ends a wait within 0.1 s.
+//          are given back, and then half a second since a tensor is ready that has none,
+//          after which the payload goes through host memory. Without that end, ranks that
+//          enqueue in different orders could wait for each other: a block in use may need a
+//          request that another rank has no room for. Where a payload in host memory may end
+//          the job it is five minutes, for another rank may just be late. After a wait for
+//          nothing there is none until a block was given back, and the next one is half as
+//          long. The end of the session, or of the use of GPUs, ends a wait within 0.1 s.
 // Errors:  none of the caller's: without a block a payload goes through host memory. Why
 //          is reported once.
 #ifndef REIGEN_CLIENT_C_DEVICE_ARENAS_H_
@@ -43,18 +43,24 @@ struct DeviceArenaOptions {
   std::function<void(const std::string& line)> report = [](const std::string&) {};
 };
 
+// What is done elsewhere while a payload waits for room.
+struct RoomLook {
+  bool wants = true;  // one of those that have no room could go on
+  Duration pause{};   // until the next look
+};
+
 class DeviceArenas {
  public:
   // `session` has begun. `commands` is started before the first arena, and knows each
   // before a request does that lies there.
   DeviceArenas(Session* session, CommandThread* commands, DeviceArenaOptions options);
 
-  // Asks the worker for more, if need be, or waits for room; before that it calls
-  // `before_wait`, so that the worker has all that may need what is in use. nullopt: through
+  // Asks the worker for more, if need be, or waits for room; meanwhile it calls `look` again
+  // and again, so that the worker gets all that may need what is in use. nullopt: through
   // host memory.
   std::optional<DeviceBlock> Allocate(const std::shared_ptr<cuda::Device>& device,
                                       uint64_t bytes,
-                                      const std::function<void()>& before_wait);
+                                      const std::function<RoomLook()>& look);
   // The trainer shuts down: no wait is longer than half a second.
   void Hurry() { hurry_.store(true); }
 
@@ -73,8 +79,8 @@ class DeviceArenas {
              std::shared_ptr<DeviceArena>* out);
   std::optional<DeviceBlock> Find(uint64_t bytes);
   std::optional<DeviceBlock> WaitForRoom(const std::shared_ptr<cuda::Device>& device,
-                                         uint64_t bytes);
-  bool AwaitFreed(uint32_t seen) const;
+                                         uint64_t bytes, const std::function<RoomLook()>& look);
+  bool AwaitFreed(uint32_t seen, const std::function<RoomLook()>& look) const;
   Duration Patience() const;
   bool HasOneOf(uint64_t bytes) const;
   void GiveUp(const std::string& why);

@@ -60,6 +60,64 @@ TEST_F(SdkDeviceRoomTest, ATensorWaitsForWhatIsInFlightWhoeverWaitsForThat) {
   EXPECT_EQ(worker_->device_arenas().size(), 1u);
 }
 
+// On another rank the other stream may be the first.
+TEST_F(SdkDeviceRoomTest, RoomIsTakenInTheOrderOfTheCallsWhicheverStreamIsReadyFirst) {
+  Patience("100");
+  BeginSilent();
+  const cuda::CuStream first = stream_;
+  const cuda::CuStream second = driver_.NewStream();
+  reigen_handle handles[2] = {};
+  driver_.Hang(first);
+  StartOne("x", most_, 1, &handles[0]);
+  stream_ = second;
+  StartOne("y", most_, 2, &handles[1]);
+  WaitForMoreCalls("cuEventQuery", driver_.calls("cuEventQuery") + 20);
+  EXPECT_EQ(worker_->requests_seen(), 0u);
+  driver_.Hang(first, false);
+  for (const size_t i : {0, 1}) {
+    const SeenRequest seen = worker_->WaitForRequests(i + 1)[i];
+    EXPECT_EQ(seen.name, i == 0 ? "allreduce.x" : "allreduce.y");
+    EXPECT_TRUE(worker_->IsOnDevice(seen.tensors[0])) << i;
+    worker_->Complete(seen.head.request);
+    EXPECT_EQ(Finish(handles[i]), REIGEN_OK) << last_;
+  }
+}
+
+TEST_F(SdkDeviceRoomTest, OneThatIsReadyDoesNotWaitForEverForTheRoomOfOneThatIsNot) {
+  BeginSilent();
+  const cuda::CuStream first = stream_;
+  reigen_handle handles[2] = {};
+  driver_.Hang(first);  // until y is there, say
+  StartOne("x", most_, 1, &handles[0]);
+  stream_ = driver_.NewStream();
+  StartOne("y", most_, 2, &handles[1]);
+  const SeenRequest y = worker_->WaitForRequests(1)[0];
+  EXPECT_EQ(y.name, "allreduce.y");
+  EXPECT_FALSE(worker_->IsOnDevice(y.tensors[0]));
+  worker_->Complete(y.head.request);
+  EXPECT_EQ(Finish(handles[1]), REIGEN_OK) << last_;
+  driver_.Hang(first, false);
+  worker_->Complete(worker_->WaitForRequests(2)[1].head.request);
+  EXPECT_EQ(Finish(handles[0]), REIGEN_OK) << last_;
+}
+
+// As in a step that the host enqueues far ahead of its GPU.
+TEST_F(SdkDeviceRoomTest, WhatIsNotReadyHasNoLimitForItsRoom) {
+  BeginSilent();
+  reigen_handle handles[2] = {};
+  driver_.Hang(stream_);
+  StartOne("x", most_, 1, &handles[0]);
+  StartOne("y", most_, 2, &handles[1]);
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));  // three times as long as else
+  driver_.Hang(stream_, false);
+  for (const size_t i : {0, 1}) {
+    const SeenRequest seen = worker_->WaitForRequests(i + 1)[i];
+    EXPECT_TRUE(worker_->IsOnDevice(seen.tensors[0])) << i;
+    worker_->Complete(seen.head.request);
+    EXPECT_EQ(Finish(handles[i]), REIGEN_OK) << last_;
+  }
+}
+
 // As if another rank saved its model meanwhile: one in host memory would end the job.
 TEST_F(SdkDeviceRoomTest, WhereTheJobRequiresItATensorWaitsForARankThatIsLate) {
   BeginRequired();

@@ -131,7 +131,7 @@ Result WorkerJob::PutIntoBlock(Operation& operation, std::span<const size_t> pay
   const bool is_cuda = request.device_kind == REIGEN_CUDA;
   if (is_cuda) {
     auto block = device_arenas_.Allocate(operation.device_work().device(), bytes,
-                                         [this] { SendFetched(); });
+                                         [this] { return LookWhileFull(); });
     if (block) {
       operation.PutOnDevice(payloads, std::move(*block));
       return Ok();

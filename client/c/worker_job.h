@@ -8,6 +8,7 @@
 #define REIGEN_CLIENT_C_WORKER_JOB_H_
 
 #include <atomic>
+#include <condition_variable>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -49,12 +50,15 @@ class WorkerJob : public Job {
   Result SubmitDevice(const std::shared_ptr<Operation>& operation);
   bool PostFetch(const std::shared_ptr<Operation>& operation);
   void Fetch();
+  bool Advance();
   bool TakeMarked();
+  void StageMarked();
+  RoomLook LookWhileFull();
+  bool AnyReady();
   bool StartReady();
   void FailMarked();
   void StartFetch(const std::shared_ptr<Operation>& operation);
   void SendOldestFetched();
-  void SendFetched();
   void FailFetch(Operation& operation, Result result);
   void StartResultThread();
   void DeliverResults();
@@ -78,8 +82,10 @@ class WorkerJob : public Job {
   std::mutex fetch_mutex_;  // of what follows; a leaf but for the thread's own
   std::vector<std::shared_ptr<Operation>> to_fetch_;  // for it
   bool fetches_ = false;                              // it looks there
-  // Of the device thread: those whose streams are to come to them, in the order of the
-  // calls, and those on their way.
+  std::condition_variable fetch_changed_;
+  // Of the device thread: those without a place, those whose streams are to come to them,
+  // both in the order of the calls, and those on their way.
+  std::deque<std::shared_ptr<Operation>> to_stage_;
   std::vector<std::shared_ptr<Operation>> marked_;
   std::deque<std::shared_ptr<Operation>> fetching_;
   std::atomic<bool> leaves_{false};

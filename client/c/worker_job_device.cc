@@ -4,7 +4,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "client/c/worker_job.h"
@@ -21,6 +20,12 @@ constexpr Duration kMostPause = std::chrono::microseconds(200);
 // After the trainer's shutdown: what they have not come to then fails.
 constexpr Duration kStreamsLimit = seconds(300);
 constexpr uintptr_t kPerThreadStream = 2;
+// Where only another rank, or the end of the session, brings room.
+constexpr Duration kLongPause = milliseconds(100);
+
+std::pair<int, uintptr_t> StreamOf(const Operation& operation) {
+  return {operation.device_work().device()->ordinal(), operation.request().stream};
+}
 
 }  // namespace
 
@@ -43,6 +48,7 @@ bool WorkerJob::PostFetch(const std::shared_ptr<Operation>& operation) {
   const std::lock_guard lock(fetch_mutex_);
   if (!fetches_) fetches_ = device_thread_.Post([this] { Fetch(); });
   if (fetches_) to_fetch_.push_back(operation);
+  fetch_changed_.notify_one();
   return fetches_;
 }
 
@@ -54,9 +60,8 @@ void WorkerJob::Fetch() {
   Time busy_since = Now();
   std::optional<Time> leaves_since;
   while (TakeMarked()) {
-    const bool started = StartReady();
-    if (started || !fetching_.empty()) {
-      if (!fetching_.empty()) SendOldestFetched();
+    StageMarked();
+    if (Advance()) {
       busy_since = Now();
       continue;
     }
@@ -65,17 +70,62 @@ void WorkerJob::Fetch() {
     const Duration idle = Now() - busy_since;
     if (idle < kBusyTime) continue;
     const Duration pause = std::clamp(idle / 16, kLeastPause, kMostPause);
-    std::this_thread::sleep_for(pause);  // NOLINT: CUDA's own waits have no deadline
+    std::unique_lock lock(fetch_mutex_);
+    fetch_changed_.wait_for(lock, pause, [this] { return !to_fetch_.empty(); });
   }
+}
+
+// False: nothing was to be done.
+bool WorkerJob::Advance() {
+  const bool started = StartReady();
+  if (!started && fetching_.empty()) return false;
+  SendOldestFetched();
+  return true;
 }
 
 // False: nothing is to be done, and whoever has something posts Fetch anew.
 bool WorkerJob::TakeMarked() {
   const std::lock_guard lock(fetch_mutex_);
-  marked_.insert(marked_.end(), to_fetch_.begin(), to_fetch_.end());
+  to_stage_.insert(to_stage_.end(), to_fetch_.begin(), to_fetch_.end());
   to_fetch_.clear();
-  fetches_ = !marked_.empty() || !fetching_.empty();
+  fetches_ = !to_stage_.empty() || !marked_.empty() || !fetching_.empty();
   return fetches_;
+}
+
+// In the order of the calls, whichever stream is ready first: so that all ranks put the same
+// ones into their arenas, and none waits for room that another one's has taken.
+void WorkerJob::StageMarked() {
+  while (!to_stage_.empty()) {
+    const std::shared_ptr<Operation> operation = to_stage_.front();
+    Result staged = session_->ended() ? session_->end_reason() : Stage(*operation);
+    to_stage_.pop_front();
+    if (staged.ok()) {
+      marked_.push_back(operation);
+    } else {
+      FailFetch(*operation, std::move(staged));
+    }
+  }
+}
+
+// While one that is to be staged waits for room. It has none to wait for in vain until one of
+// these could go on.
+RoomLook WorkerJob::LookWhileFull() {
+  TakeMarked();
+  if (Advance()) return {.wants = AnyReady(), .pause = Duration::zero()};
+  const bool wants = AnyReady();
+  return {.wants = wants, .pause = wants && marked_.empty() ? kLongPause : kMostPause};
+}
+
+// Of those to be staged.
+bool WorkerJob::AnyReady() {
+  std::set<std::pair<int, uintptr_t>> late;
+  return std::any_of(to_stage_.begin(), to_stage_.end(), [&](const auto& operation) {
+    bool ready = false;
+    if (late.contains(StreamOf(*operation))) return false;
+    const bool asked = operation->AskReady(&ready).ok();
+    if (!ready && operation->request().stream != kPerThreadStream) late.insert(StreamOf(*operation));
+    return ready || !asked;
+  });
 }
 
 // Of one stream in the order of the calls. False: none was ready.
@@ -83,8 +133,7 @@ bool WorkerJob::StartReady() {
   std::set<std::pair<int, uintptr_t>> late;  // device and stream
   bool any = false;
   std::erase_if(marked_, [&](const std::shared_ptr<Operation>& operation) {
-    const std::pair<int, uintptr_t> stream(operation->device_work().device()->ordinal(),
-                                           operation->request().stream);
+    const std::pair<int, uintptr_t> stream = StreamOf(*operation);
     bool ready = false;
     Result asked = session_->ended() ? session_->end_reason() : Ok();
     if (asked.ok() && fetching_.size() < kMaxFetching && !late.contains(stream)) {
@@ -115,8 +164,7 @@ void WorkerJob::FailMarked() {
 
 // In the device thread.
 void WorkerJob::StartFetch(const std::shared_ptr<Operation>& operation) {
-  Result started = session_->ended() ? session_->end_reason() : Stage(*operation);
-  if (started.ok()) started = operation->StartFetch();
+  Result started = operation->StartFetch();
   if (!started.ok()) return FailFetch(*operation, std::move(started));
   fetching_.push_back(operation);
 }
@@ -135,10 +183,6 @@ void WorkerJob::SendOldestFetched() {
   }
   if (!result.ok()) Progress();  // the session has ended, and with it the operation
   operation->EndStaging();
-}
-
-void WorkerJob::SendFetched() {
-  while (!fetching_.empty()) SendOldestFetched();
 }
 
 void WorkerJob::FailFetch(Operation& operation, Result result) {
