@@ -182,13 +182,15 @@ TEST_F(DeviceTest, MemoryThatCannotBePinnedIsUsedAsItIsAndThatIsReportedOnce) {
 
 TEST_F(DeviceTest, AHangIsAnErrorAfterTheLimitAndItsMemoryIsKept) {
   options_.wait_limit = milliseconds(50);
+  // Both rounds' are there to the end: what is pinned stays pinned.
+  std::vector<std::vector<float>> hosts(2, std::vector<float>(2)), earliers = hosts;
   for (const bool pinned : {true, false}) {
     ASSERT_TRUE(Device::Open(options_, 0, &device_).ok());
     pinned_ = pinned;
     const CuAddress memory = driver_.Allocate(8);
     driver_.Write(memory, {1, 2}, stream_);
-    std::vector<float> host(2);
-    std::vector<float> earlier(2);
+    std::vector<float>& host = hosts[pinned ? 0 : 1];
+    std::vector<float>& earlier = earliers[pinned ? 0 : 1];
     ASSERT_TRUE(!pinned || device_->Pin(host.data(), 8));
     ASSERT_TRUE(device_->Pin(earlier.data(), 8));
     driver_.Hang();
