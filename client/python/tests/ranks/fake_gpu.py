@@ -165,8 +165,6 @@ class Streams:
     def install(cls):
         torch.cuda.current_stream = lambda device=None: cls.current
         torch.cuda.default_stream = lambda device=None: FakeStream(0)
-        # As torch does: what has no handle is a stream of torch's own, of no use to anybody.
-        torch.cuda.ExternalStream = lambda handle, device=None: FakeStream(handle or new_stream())
 
 
 class CudaTensor(torch.Tensor):
